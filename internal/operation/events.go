@@ -1,0 +1,96 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"biztraak.dev/vm/internal/fault"
+	"biztraak.dev/vm/internal/ident"
+	"biztraak.dev/vm/internal/page"
+)
+
+// EventCursor is the place after the event with the number.
+func EventCursor(seq int64) page.Cursor { return page.NewCursor("event", strconv.FormatInt(seq, 10)) }
+
+// EventSeq reads a cursor of a project's events.
+func EventSeq(c page.Cursor) (int64, error) {
+	parts, err := c.Parts(2)
+	if err != nil {
+		return 0, fault.New(fault.BadRequest, "%s", err.Error())
+	}
+	seq, err := strconv.ParseInt(parts[1], 10, 64)
+	if parts[0] != "event" || err != nil || seq < 0 {
+		return 0, fault.New(fault.BadRequest, "the cursor belongs to another list: pass one that this list answered")
+	}
+	return seq, nil
+}
+
+// EventsAfter reads up to limit events of a project that follow the number, in
+// order. The actor must have been found to see the project.
+func (s *Service) EventsAfter(ctx context.Context, project ident.ID, after int64, limit int) ([]Event, error) {
+	var rows []Event
+	err := s.db.Gorm(ctx).Raw(`SELECT project_id, seq, kind, occurred_at, subject_id, coalesce(operation_id, '') AS operation_id,
+			coalesce(actor_id, '') AS actor_id, coalesce(status, '') AS status, coalesce(step, '') AS step
+		FROM event WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?`, project, after, limit).Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	return rows, nil
+}
+
+// EventsPage reads one page of a project's events, oldest first.
+func (s *Service) EventsPage(ctx context.Context, project ident.ID, args page.Args) (page.Page[Event], error) {
+	w, err := args.Window()
+	if err != nil {
+		return page.Page[Event]{}, fault.New(fault.BadRequest, "%s", err.Error())
+	}
+	var after int64
+	if w.After != nil {
+		if after, err = EventSeq(*w.After); err != nil {
+			return page.Page[Event]{}, err
+		}
+	}
+	rows, err := s.EventsAfter(ctx, project, after, w.Size+1)
+	if err != nil {
+		return page.Page[Event]{}, err
+	}
+	return page.Cut(w, rows), nil
+}
+
+// Heads answers the newest number of each stream of projects, accesses and
+// tokens among those asked; what is gone is left out.
+func (s *Service) Heads(ctx context.Context, streams []string) (map[string]int64, error) {
+	var projects, accesses, tokens textArray
+	for _, st := range streams {
+		switch {
+		case strings.HasPrefix(st, projectStream):
+			projects = append(projects, strings.TrimPrefix(st, projectStream))
+		case strings.HasPrefix(st, accessStream):
+			accesses = append(accesses, strings.TrimPrefix(st, accessStream))
+		case strings.HasPrefix(st, tokenStream):
+			tokens = append(tokens, strings.TrimPrefix(st, tokenStream))
+		}
+	}
+	var rows []struct {
+		Stream string
+		Seq    int64
+	}
+	err := s.db.Gorm(ctx).Raw(`
+		SELECT ? || id AS stream, event_seq AS seq FROM project WHERE id = ANY(?::text[])
+		UNION ALL
+		SELECT ? || key, a.access_version FROM unnest(?::text[]) key
+			JOIN team_access a ON a.team_id = split_part(key, '/', 1) AND a.user_id = split_part(key, '/', 2)
+		UNION ALL
+		SELECT ? || id, access_version FROM access_token WHERE id = ANY(?::text[])`,
+		projectStream, projects, accessStream, accesses, tokenStream, tokens).Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("read stream heads: %w", err)
+	}
+	out := make(map[string]int64, len(rows))
+	for _, r := range rows {
+		out[r.Stream] = r.Seq
+	}
+	return out, nil
+}
