@@ -64,7 +64,7 @@ func (tx *Tx) flushEvents() error {
 			return fmt.Errorf("write events: %w", err)
 		}
 		tx.said = append(tx.said, Announcement{
-			Stream: ProjectStream(id), Seq: seq, Topics: topicsOf(byProject[id]),
+			Stream: ProjectStream(id), From: seq - int64(len(byProject[id])) + 1, Seq: seq, Topics: topicsOf(byProject[id]),
 		})
 	}
 	return nil

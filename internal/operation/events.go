@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"biztraak.dev/vm/internal/fault"
 	"biztraak.dev/vm/internal/ident"
@@ -59,38 +58,35 @@ func (s *Service) EventsPage(ctx context.Context, project ident.ID, args page.Ar
 	return page.Cut(w, rows), nil
 }
 
-// Heads answers the newest number of each stream of projects, accesses and
-// tokens among those asked; what is gone is left out.
-func (s *Service) Heads(ctx context.Context, streams []string) (map[string]int64, error) {
-	var projects, accesses, tokens textArray
-	for _, st := range streams {
-		switch {
-		case strings.HasPrefix(st, projectStream):
-			projects = append(projects, strings.TrimPrefix(st, projectStream))
-		case strings.HasPrefix(st, accessStream):
-			accesses = append(accesses, strings.TrimPrefix(st, accessStream))
-		case strings.HasPrefix(st, tokenStream):
-			tokens = append(tokens, strings.TrimPrefix(st, tokenStream))
-		}
-	}
+// ProjectHeads answers the number of the newest event of each project; what is
+// gone is left out.
+func (s *Service) ProjectHeads(ctx context.Context, projects []string) (map[string]int64, error) {
+	return s.heads(ctx, `SELECT id AS key, event_seq AS seq FROM project WHERE id = ANY(?::text[])`, projects)
+}
+
+// AccessHeads answers how often what a user may do in a team has changed, for
+// keys of the form team/user.
+func (s *Service) AccessHeads(ctx context.Context, keys []string) (map[string]int64, error) {
+	return s.heads(ctx, `SELECT key, a.access_version AS seq FROM unnest(?::text[]) key JOIN team_access a
+		ON a.team_id = split_part(key, '/', 1) AND a.user_id = split_part(key, '/', 2)`, keys)
+}
+
+// TokenHeads answers how often the right of each access token has changed.
+func (s *Service) TokenHeads(ctx context.Context, tokens []string) (map[string]int64, error) {
+	return s.heads(ctx, `SELECT id AS key, access_version AS seq FROM access_token WHERE id = ANY(?::text[])`, tokens)
+}
+
+func (s *Service) heads(ctx context.Context, query string, keys []string) (map[string]int64, error) {
 	var rows []struct {
-		Stream string
-		Seq    int64
+		Key string
+		Seq int64
 	}
-	err := s.db.Gorm(ctx).Raw(`
-		SELECT ? || id AS stream, event_seq AS seq FROM project WHERE id = ANY(?::text[])
-		UNION ALL
-		SELECT ? || key, a.access_version FROM unnest(?::text[]) key
-			JOIN team_access a ON a.team_id = split_part(key, '/', 1) AND a.user_id = split_part(key, '/', 2)
-		UNION ALL
-		SELECT ? || id, access_version FROM access_token WHERE id = ANY(?::text[])`,
-		projectStream, projects, accessStream, accesses, tokenStream, tokens).Scan(&rows).Error
-	if err != nil {
+	if err := s.db.Gorm(ctx).Raw(query, textArray(keys)).Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read stream heads: %w", err)
 	}
 	out := make(map[string]int64, len(rows))
 	for _, r := range rows {
-		out[r.Stream] = r.Seq
+		out[r.Key] = r.Seq
 	}
 	return out, nil
 }

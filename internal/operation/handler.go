@@ -184,3 +184,10 @@ func (w *Work) Guard(ctx context.Context) error {
 func (w *Work) Save(ctx context.Context, fn func(tx *Tx) error) error {
 	return w.engine.commit(ctx, w, fn)
 }
+
+// Canceled says whether the work is being undone because somebody asked for it.
+func (w *Work) Canceled() bool { return w.row.ErrorCode != nil && *w.row.ErrorCode == CodeCanceled }
+
+// FirstTry says that nobody can have begun the work before: nothing of it needs
+// to be looked for.
+func (w *Work) FirstTry() bool { return w.row.Fence == 1 }

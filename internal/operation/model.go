@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"biztraak.dev/vm/internal/ident"
+	"biztraak.dev/vm/internal/store"
 )
 
 // Kind says what an operation does.
@@ -152,7 +153,7 @@ type row struct {
 	Status            Status
 	Phase             Phase
 	TargetID          ident.ID
-	Ancestors         ids `gorm:"type:text[]"`
+	Ancestors         store.IDs `gorm:"type:text[]"`
 	ActorID           *ident.ID
 	Urgent            bool
 	Simulated         bool

@@ -11,6 +11,7 @@ import (
 
 	"biztraak.dev/vm/internal/fault"
 	"biztraak.dev/vm/internal/ident"
+	"biztraak.dev/vm/internal/store"
 )
 
 // KeyLifetime is how long an idempotency key is kept.
@@ -82,7 +83,7 @@ func (tx *Tx) Once(r Request) (*Replay, error) {
 func (tx *Tx) replay(r Request, hash []byte) (*Replay, error) {
 	var found struct {
 		InputHash   []byte
-		ObjectIDs   ids `gorm:"column:object_ids;type:text[]"`
+		ObjectIDs   store.IDs `gorm:"column:object_ids;type:text[]"`
 		OperationID *ident.ID
 	}
 	err := tx.Raw(`SELECT input_hash, object_ids, operation_id FROM idempotency_key
@@ -113,7 +114,7 @@ func (tx *Tx) Remember(r Request, operationID ident.ID, objects ...ident.ID) err
 	}
 	err := tx.Exec(`UPDATE idempotency_key SET object_ids = ?, operation_id = ?
 		WHERE scope = ? AND actor_id = ? AND mutation = ? AND key = ?`,
-		ids(objects), op, r.Scope, r.ActorID, r.Mutation, *r.Key).Error
+		store.IDs(objects), op, r.Scope, r.ActorID, r.Mutation, *r.Key).Error
 	if err != nil {
 		return fmt.Errorf("store idempotency key: %w", err)
 	}

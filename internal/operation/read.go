@@ -111,27 +111,16 @@ func (s *Service) PagesOf(ctx context.Context, l List) ([]page.Page[*Operation],
 	if err != nil {
 		return nil, err
 	}
-	var rows []struct {
-		row
-		Ord int
-	}
-	order := "ord, id"
-	if w.Backward {
-		order = "ord, id DESC"
-	}
-	err = s.db.Gorm(ctx).Raw(`SELECT o.*, w.ord FROM unnest(?::text[]) WITH ORDINALITY AS w(of_id, ord)
-		CROSS JOIN LATERAL (?) o ORDER BY `+order, ids(l.Of), inner).Scan(&rows).Error
+	pages, err := store.PagesOf[row](s.db.Gorm(ctx), l.Of, inner, store.IDOrder(w), w)
 	if err != nil {
 		return nil, fmt.Errorf("list operations: %w", err)
 	}
-	read := make([][]*Operation, len(l.Of))
-	for i := range rows {
-		at := rows[i].Ord - 1
-		read[at] = append(read[at], s.public(&rows[i].row))
-	}
-	out := make([]page.Page[*Operation], len(l.Of))
-	for i := range out {
-		out[i] = page.Cut(w, read[i])
+	out := make([]page.Page[*Operation], len(pages))
+	for i, p := range pages {
+		out[i] = page.Page[*Operation]{HasNext: p.HasNext, HasPrevious: p.HasPrevious}
+		for k := range p.Items {
+			out[i].Items = append(out[i].Items, s.public(&p.Items[k]))
+		}
 	}
 	return out, nil
 }
@@ -142,9 +131,7 @@ func (s *Service) CountOf(ctx context.Context, l List) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []int
-	err = s.db.Gorm(ctx).Raw(`SELECT o.n FROM unnest(?::text[]) WITH ORDINALITY AS w(of_id, ord)
-		CROSS JOIN LATERAL (SELECT count(*) AS n FROM (?) c) o ORDER BY ord`, ids(l.Of), inner).Scan(&out).Error
+	out, err := store.CountsOf(s.db.Gorm(ctx), l.Of, inner)
 	if err != nil {
 		return nil, fmt.Errorf("count operations: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"biztraak.dev/vm/internal/ident"
+	"biztraak.dev/vm/internal/store"
 )
 
 // Mode is how an operation holds a resource.
@@ -35,10 +36,10 @@ type New struct {
 	Steps []string
 	// Locks are taken now. With Queue, a lock that others hold is waited for
 	// instead; the caller must hold the row locks of the resources either way.
-	Locks  []Lock
-	Queue  bool
-	Urgent bool
-	Simulated  bool
+	Locks     []Lock
+	Queue     bool
+	Urgent    bool
+	Simulated bool
 	// State is the handler's own, stored as JSON; nil for none.
 	State any
 }
@@ -58,7 +59,7 @@ func (tx *Tx) Enqueue(n New) (ident.ID, error) {
 	err := tx.Exec(`INSERT INTO operation (id, team_id, project_id, kind, status, target_id, ancestors, actor_id, urgent,
 			simulated, state, run_after, created_at)
 		VALUES (?, ?, ?, ?, 'QUEUED', ?, ?, nullif(?, ''), ?, ?, ?, ?, ?)`,
-		id, n.TeamID, n.ProjectID, n.Kind, n.TargetID, ids(n.Ancestors), string(n.ActorID), n.Urgent,
+		id, n.TeamID, n.ProjectID, n.Kind, n.TargetID, store.IDs(n.Ancestors), string(n.ActorID), n.Urgent,
 		n.Simulated, string(state), tx.Now, tx.Now).Error
 	if err != nil {
 		return "", fmt.Errorf("enqueue operation: %w", err)

@@ -16,8 +16,9 @@ import (
 // are concerned. It only wakes: whoever misses it finds the number in Postgres.
 type Announcement struct {
 	Stream string
-	Seq    int64
-	Topics []string
+	// From and Seq are the first and the last number that are new.
+	From, Seq int64
+	Topics    []string
 }
 
 // Announcer tells the followers of streams, in this process and in others.
@@ -53,7 +54,9 @@ func ProjectStream(id ident.ID) string { return projectStream + string(id) }
 func LogStream(id ident.ID) string { return logStream + string(id) }
 
 // AccessStream is the stream of changes to what a user may do in a team.
-func AccessStream(team, user ident.ID) string { return accessStream + string(team) + "/" + string(user) }
+func AccessStream(team, user ident.ID) string {
+	return accessStream + string(team) + "/" + string(user)
+}
 
 // TokenStream is the stream of changes to an access token.
 func TokenStream(id ident.ID) string { return tokenStream + string(id) }
@@ -145,7 +148,9 @@ func (w *Writer) flushLines(ctx context.Context, tx *Tx) error {
 		if err != nil {
 			return fmt.Errorf("write platform lines: %w", err)
 		}
-		tx.said = append(tx.said, Announcement{Stream: LogStream(id), Seq: seq})
+		tx.said = append(tx.said, Announcement{
+			Stream: LogStream(id), From: seq - int64(len(byProvider[id])) + 1, Seq: seq,
+		})
 	}
 	return nil
 }
@@ -171,7 +176,7 @@ func (tx *Tx) AccessChanged(team, user ident.ID) error {
 	err := tx.Raw(`INSERT INTO team_access (team_id, user_id) VALUES (?, ?)
 		ON CONFLICT (team_id, user_id) DO UPDATE SET access_version = team_access.access_version + 1
 		RETURNING access_version`, team, user).Scan(&v).Error
-	tx.said = append(tx.said, Announcement{Stream: AccessStream(team, user), Seq: v})
+	tx.said = append(tx.said, Announcement{Stream: AccessStream(team, user), From: v, Seq: v})
 	return err
 }
 
@@ -180,6 +185,6 @@ func (tx *Tx) TokenChanged(token ident.ID) error {
 	var v int64
 	err := tx.Raw(`UPDATE access_token SET access_version = access_version + 1 WHERE id = ?
 		RETURNING access_version`, token).Scan(&v).Error
-	tx.said = append(tx.said, Announcement{Stream: TokenStream(token), Seq: v})
+	tx.said = append(tx.said, Announcement{Stream: TokenStream(token), From: v, Seq: v})
 	return err
 }
