@@ -198,3 +198,24 @@ $$;
 -- +goose StatementEnd
 CREATE TRIGGER vm_provider_status BEFORE INSERT OR UPDATE OF status ON vm_provider
     FOR EACH ROW EXECUTE FUNCTION vm_provider_check_status();
+
+-- A provider whose row is gone, with its VM or project: an instance of it that
+-- shows up late is still known to be ours, and is destroyed.
+CREATE TABLE retired_provider (
+    id text COLLATE "C" PRIMARY KEY,
+    team_id text COLLATE "C" NOT NULL,
+    account_id text COLLATE "C" NOT NULL,
+    retired_at timestamptz NOT NULL
+);
+CREATE INDEX retired_provider_account ON retired_provider (account_id);
+
+-- +goose StatementBegin
+CREATE FUNCTION vm_provider_retire() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO retired_provider VALUES (OLD.id, OLD.team_id, OLD.account_id, app_now());
+    RETURN OLD;
+END
+$$;
+-- +goose StatementEnd
+CREATE TRIGGER vm_provider_retired AFTER DELETE ON vm_provider
+    FOR EACH ROW EXECUTE FUNCTION vm_provider_retire();

@@ -72,28 +72,24 @@ func (o *offers) compose(sel Selection, items []Item) (*Composed, error) {
 	if c, ok := o.composed.get(key); ok {
 		return c, nil
 	}
-	request := composition.Request{Catalog: o.manifests}
 	c := &Composed{items: map[composition.Ref]Item{}}
 	for _, item := range o.items {
 		c.items[item.Ref()] = item
 	}
-	for i, item := range items {
-		id := append([]ident.ID{sel.TemplateID}, sel.AddOnIDs...)[i]
-		switch x := item.(type) {
-		case *Template:
-			if i > 0 {
-				return nil, fmt.Errorf("compose: add-on %s: %w", id, ErrNoItem)
-			}
-			request.Template = x.Manifest
-		case *AddOn:
-			if i == 0 {
-				return nil, fmt.Errorf("compose: template %s: %w", id, ErrNoItem)
-			}
-			request.AddOns = append(request.AddOns, x.Manifest)
-		default:
-			return nil, fmt.Errorf("compose: %s: %w", id, ErrNoItem)
+	template, ok := items[0].(*Template)
+	if !ok {
+		return nil, fmt.Errorf("compose: template %s: %w", sel.TemplateID, ErrNoItem)
+	}
+	request := composition.Request{Template: template.Manifest, Catalog: o.manifests}
+	for i, item := range items[1:] {
+		addOn, ok := item.(*AddOn)
+		if !ok {
+			return nil, fmt.Errorf("compose: add-on %s: %w", sel.AddOnIDs[i], ErrNoItem)
 		}
-		// What was chosen goes before what is offered under the same name.
+		request.AddOns = append(request.AddOns, addOn.Manifest)
+	}
+	// What was chosen goes before what is offered under the same name.
+	for _, item := range items {
 		c.items[item.Ref()] = item
 	}
 	var problems []composition.Problem

@@ -115,7 +115,7 @@ func (b *bus) put(w Wake) {
 	}
 }
 
-// merge makes one wake of two of the same stream. Only neighbours are claimed
+// merge makes one wake of two of the same stream. Only neighbors are claimed
 // as a whole: a hole between the two has to stay visible to the receiver.
 func merge(a, b Wake) Wake {
 	if a.Seq > b.Seq {

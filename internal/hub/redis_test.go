@@ -107,7 +107,10 @@ func TestStrangeMessages(t *testing.T) {
 		defer s.Close()
 		client := redis.NewClient(options(t, url))
 		defer func() { require.NoError(t, client.Close()) }()
-		for _, body := range []string{"", "{", `{"w":7}`, `{"w":[{"s":"project:prj_1","n":-5}]}`, `{"w":[{"n":9}]}`, `{"w":[{"s":"project:prj_1","n":1}]}`} {
+		for _, body := range []string{
+			"", "{", `{"w":7}`, // malformed
+			`{"w":[{"s":"project:prj_1","n":-5}]}`, `{"w":[{"n":9}]}`, `{"w":[{"s":"project:prj_1","n":1}]}`,
+		} {
 			require.NoError(t, client.Publish(t.Context(), "wakes", body).Err())
 		}
 		require.EqualValues(t, 1, next(t, s))
@@ -177,16 +180,17 @@ func TestMerge(t *testing.T) {
 		}
 		return many
 	}
+	wake := func(from, seq int64, topics ...string) Wake { return Wake{From: from, Seq: seq, Topics: topics} }
 	tests := []struct {
 		name       string
 		a, b, want Wake
 	}{
-		{"neighbours", Wake{Seq: 4, Topics: []string{"x"}}, Wake{Seq: 5, Topics: []string{"y"}}, Wake{From: 4, Seq: 5, Topics: []string{"x", "y"}}},
-		{"in the other order", Wake{From: 4, Seq: 5, Topics: []string{"x"}}, Wake{From: 2, Seq: 3, Topics: []string{"x"}}, Wake{From: 2, Seq: 5, Topics: []string{"x"}}},
-		{"a hole stays a hole", Wake{Seq: 3, Topics: []string{"x"}}, Wake{Seq: 5, Topics: []string{"x"}}, Wake{From: 5, Seq: 5, Topics: []string{"x"}}},
-		{"for all", Wake{Seq: 4}, Wake{Seq: 5, Topics: []string{"x"}}, Wake{From: 4, Seq: 5}},
-		{"too many topics", Wake{Seq: 4, Topics: topics(maxTopics)}, Wake{Seq: 5, Topics: []string{"x"}}, Wake{From: 4, Seq: 5}},
-		{"the same topics", Wake{Seq: 4, Topics: topics(maxTopics)}, Wake{Seq: 5, Topics: topics(3)}, Wake{From: 4, Seq: 5, Topics: topics(maxTopics)}},
+		{"neighbors", wake(4, 4, "x"), wake(5, 5, "y"), wake(4, 5, "x", "y")},
+		{"in the other order", wake(4, 5, "x"), wake(2, 3, "x"), wake(2, 5, "x")},
+		{"a hole stays a hole", wake(3, 3, "x"), wake(5, 5, "x"), wake(5, 5, "x")},
+		{"for all", wake(4, 4), wake(5, 5, "x"), wake(4, 5)},
+		{"too many topics", wake(4, 4, topics(maxTopics)...), wake(5, 5, "x"), wake(4, 5)},
+		{"the same topics", wake(4, 4, topics(maxTopics)...), wake(5, 5, topics(3)...), wake(4, 5, topics(maxTopics)...)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { require.Equal(t, tt.want, merge(tt.a, tt.b)) })

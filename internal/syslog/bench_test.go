@@ -49,7 +49,7 @@ func BenchmarkBareCopy(b *testing.B) {
 
 func BenchmarkClean(b *testing.B) {
 	for name, text := range map[string]string{
-		"plain":    benchmarkLines()[0].Message,
+		"plain":   benchmarkLines()[0].Message,
 		"colored": "\x1b[32mINFO\x1b[0m request served \x1b[1mGET\x1b[0m /api/v1/things 200 12.3ms",
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -60,25 +60,25 @@ func (c *cleaner) next(s string) int {
 		c.addText(s[:n])
 		return n
 	}
-	switch {
-	case s[0] == '\n':
+	switch s[0] {
+	case '\n':
 		c.endLine()
 		c.add("\n", "\n")
 		c.messageAt, c.plainAt = len(c.message), len(c.plain)
 		c.finished = c.full
 		return 1
-	case s[0] == '\r':
+	case '\r':
 		if len(s) > 1 && s[1] != '\n' {
 			c.restartLine()
 		}
 		return 1
-	case s[0] == esc:
+	case esc:
 		n, color := escape(s)
 		if color {
 			c.add(s[:n], "")
 		}
 		return n
-	case s[0] == c1Lead:
+	case c1Lead:
 		n, color := c1(s)
 		if color {
 			c.add(string(esc)+"["+s[2:n], "")

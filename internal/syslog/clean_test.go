@@ -75,7 +75,7 @@ func TestClean(t *testing.T) {
 }
 
 var (
-	colors  = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
+	colors   = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 	controls = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}]`)
 )
 

@@ -129,7 +129,7 @@ func TestRetentionIsTakenUp(t *testing.T) {
 		before := w.tables(t)
 		conn, err := pgx.Connect(t.Context(), w.pool.Config().ConnString())
 		require.NoError(t, err)
-		defer conn.Close(context.Background())
+		defer func() { require.NoError(t, conn.Close(context.Background())) }()
 		_, err = conn.Exec(t.Context(), `SELECT pg_advisory_lock($1)`, dropLock)
 		require.NoError(t, err)
 		require.NoError(t, w.keeper(t, limits).Maintain(t.Context()))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -238,6 +239,7 @@ func TestAccountReads(t *testing.T) {
 		require.NoError(t, err)
 		made = append(made, out.CloudAccount.ID)
 	}
+	slices.Sort(made) // ids of one millisecond are in no order
 	bob, oz := f.user("bob", auth.Viewer, auth.Viewer), f.user("oz", "", auth.Owner)
 
 	got, err := f.Accounts(f.as(bob), []ident.ID{made[2], ident.New(ident.Account), made[0]})

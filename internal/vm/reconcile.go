@@ -25,8 +25,10 @@ func (s *Service) AccountsInUse(ctx context.Context) ([]ident.ID, error) {
 	var out []ident.ID
 	// An account whose providers are all deleted is looked at for another day: a
 	// create whose answer came very late shows up there.
-	err := s.db.Gorm(ctx).Raw(`SELECT DISTINCT account_id FROM vm_provider
-		WHERE status <> 'DELETED' OR status_since > app_now() - interval '1 day' ORDER BY account_id`).Scan(&out).Error
+	err := s.db.Gorm(ctx).Raw(`SELECT account_id FROM vm_provider
+			WHERE status <> 'DELETED' OR status_since > app_now() - interval '1 day'
+		UNION SELECT account_id FROM retired_provider WHERE retired_at > app_now() - interval '1 day'
+		ORDER BY account_id`).Scan(&out).Error
 	if err != nil {
 		return nil, fmt.Errorf("list accounts in use: %w", err)
 	}
@@ -204,22 +206,43 @@ func (l sweep) removeOrphans(ctx context.Context, rows []recordedProvider) error
 	for i := range rows {
 		byID[string(rows[i].ID)] = &rows[i]
 	}
+	retired, err := l.retired(ctx)
+	if err != nil {
+		return err
+	}
 	var failed []error
 	for _, o := range l.shown {
 		p := byID[o.Owner]
 		switch {
 		case o.State == provider.StateDeleting:
+		case p == nil && retired[o.Owner] != nil:
+			failed = append(failed, l.removeOrphan(ctx, retired[o.Owner], o))
 		case p == nil:
 			// Not a provider of ours: another installation can share the account.
 		case p.Busy || p.instance() == o.InstanceID:
 		default:
-			failed = append(failed, l.removeOrphan(ctx, p, o))
+			failed = append(failed, l.removeOrphan(ctx, &p.providerRow, o))
 		}
 	}
 	return errors.Join(failed...)
 }
 
-func (l sweep) removeOrphan(ctx context.Context, p *recordedProvider, o provider.Observation) error {
+// retired are the providers of the account whose rows are gone.
+func (l sweep) retired(ctx context.Context) (map[string]*providerRow, error) {
+	var rows []providerRow
+	err := l.db.Gorm(ctx).Raw(`SELECT id, team_id, account_id FROM retired_provider WHERE account_id = ?`,
+		l.account.ID).Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("read retired providers: %w", err)
+	}
+	out := make(map[string]*providerRow, len(rows))
+	for i := range rows {
+		out[string(rows[i].ID)] = &rows[i]
+	}
+	return out, nil
+}
+
+func (l sweep) removeOrphan(ctx context.Context, p *providerRow, o provider.Observation) error {
 	if err := l.driver.Destroy(ctx, l.account, o.Ref()); err != nil {
 		return fmt.Errorf("destroy orphan %s of %s: %w", o.InstanceID, p.ID, err)
 	}

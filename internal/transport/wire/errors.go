@@ -106,10 +106,10 @@ func shrink(err *gqlerror.Error) *gqlerror.Error {
 func clip(s string, n int) string {
 	cut := len(s) > n
 	if cut {
-		s = s[:n]
-		for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) {
-			s = s[:len(s)-1]
+		for n > 0 && !utf8.RuneStart(s[n]) {
+			n--
 		}
+		s = s[:n]
 	}
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == utf8.RuneError {
