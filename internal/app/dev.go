@@ -69,7 +69,8 @@ func RunDev(ctx context.Context, cfg *config.Config, log *slog.Logger, out io.Wr
 		return fmt.Errorf("prepare the demo team: %w", err)
 	}
 	p, err := Start(ctx, Options{
-		Config: cfg, Roles: Roles{Serve: true, Work: true}, Log: log, Dev: &Dev{Token: file.Token},
+		Config: cfg, Roles: Roles{Serve: true, Work: true}, Log: log,
+		Dev: &Dev{Token: file.Token, TeamID: file.TeamID, CloudAccountID: file.CloudAccountID},
 	})
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func (p *Process) edge(registry *graphqlws.Registry) (http.Handler, error) {
 		opt.Hosts = transport.LocalHosts
 	}
 	if cfg.Playground || dev != nil {
-		conf := playground.Config{Examples: examples()}
+		conf := playground.Config{Examples: examples(dev)}
 		if dev != nil {
 			conf.Token = dev.Token
 		}

@@ -2,8 +2,13 @@ package app
 
 import "biztraak.dev/vm/internal/transport/playground"
 
-// examples walk through the product in the playground.
-func examples() []playground.Example {
+// examples walk through the product in the playground. On a development server
+// the ids of the demo team and its account are filled in.
+func examples(dev *Dev) []playground.Example {
+	team, account := "team_…", "acc_…"
+	if dev != nil {
+		team, account = string(dev.TeamID), string(dev.CloudAccountID)
+	}
 	return []playground.Example{
 		{
 			Name: "Look around", Description: "Who you are, your teams with their accounts, and what there is to build from.",
@@ -31,7 +36,7 @@ func examples() []playground.Example {
     userErrors { code message path }
   }
 }`,
-			Variables: map[string]any{"team": "team_…"},
+			Variables: map[string]any{"team": team},
 		},
 		{
 			Name: "2 Create a VM", Description: "A template and add-ons come to a composition, which tells what the VM can host.",
@@ -59,7 +64,7 @@ func examples() []playground.Example {
     userErrors { code message path }
   }
 }`,
-			Variables: map[string]any{"vm": "vm_…", "account": "acc_…"},
+			Variables: map[string]any{"vm": "vm_…", "account": account},
 		},
 		{
 			Name: "4 Watch the project", Description: "Each event once and in order; pass the last endCursor as after to go on where you were.",

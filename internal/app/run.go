@@ -13,6 +13,7 @@ import (
 	"github.com/hibiken/asynq"
 
 	"biztraak.dev/vm/internal/config"
+	"biztraak.dev/vm/internal/ident"
 	"biztraak.dev/vm/internal/operation"
 	"biztraak.dev/vm/internal/syslog"
 	"biztraak.dev/vm/internal/transport"
@@ -42,8 +43,9 @@ type Options struct {
 
 // Dev is what a development server shows.
 type Dev struct {
-	// Token is filled into the playground.
-	Token string
+	// Token, TeamID and CloudAccountID are filled into the playground.
+	Token                  string
+	TeamID, CloudAccountID ident.ID
 }
 
 // part is something that runs for as long as the process does.
@@ -72,7 +74,7 @@ func Start(ctx context.Context, opt Options) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{sys: sys, opt: opt, failed: make(chan error, 1)}
+	p := &Process{sys: sys, opt: opt, failed: make(chan error, 2)}
 	// Every role writes log lines, so every one sees to their partitions.
 	keeper, err := syslog.NewKeeper(sys.db.Pool(), syslog.Limits{
 		RetentionDays: opt.Config.LogRetentionDays, MaxBytes: opt.Config.LogMaxBytesPerProvider,
@@ -85,8 +87,12 @@ func Start(ctx context.Context, opt Options) (*Process, error) {
 	if opt.Roles.Work {
 		parts = append(parts, p.workerPart())
 	}
+	sockets := graphqlws.NewRegistry(graphqlws.Caps{})
+	if opt.Config.MetricsListen != "" {
+		parts = append(parts, p.metricsPart(sockets))
+	}
 	if opt.Roles.Serve {
-		parts = append(parts, p.edgePart())
+		parts = append(parts, p.edgePart(sockets))
 	}
 	for _, x := range parts {
 		if err := x.start(ctx); err != nil {
@@ -151,8 +157,7 @@ func (p *Process) workerPart() part {
 
 // edgePart listens and serves. WebSockets are shut down first: the HTTP server
 // does not see them.
-func (p *Process) edgePart() part {
-	registry := graphqlws.NewRegistry(graphqlws.Caps{})
+func (p *Process) edgePart(registry *graphqlws.Registry) part {
 	var srv *http.Server
 	return part{
 		name: "edge",

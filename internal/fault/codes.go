@@ -25,5 +25,4 @@ const (
 	AddOnNotFitting     Code = "ADD_ON_NOT_FITTING"
 	ResourcesTooSmall   Code = "RESOURCES_TOO_SMALL"
 	CredentialsRejected Code = "CREDENTIALS_REJECTED"
-	LastOwner           Code = "LAST_OWNER"
 )

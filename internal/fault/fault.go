@@ -6,8 +6,8 @@
 // `errors`. Both have codes from closed sets; everything else that is returned
 // as an error is masked as INTERNAL at the edge.
 //
-// The package is a leaf: it knows no domain and imports only the standard
-// library.
+// The package is a leaf: it knows no domain and imports only ident and the
+// standard library.
 package fault
 
 import (

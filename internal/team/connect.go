@@ -21,10 +21,6 @@ import (
 // verifyTimeout is how long a cloud may take to say whether credentials are good.
 const verifyTimeout = 20 * time.Second
 
-// rejectedToken is the one text that a simulated cloud refuses as credentials, so
-// that people can see what that looks like.
-const rejectedToken = "reject"
-
 // newAccount is an account that is to be stored.
 type newAccount struct {
 	name  string
@@ -86,15 +82,8 @@ func (in *ConnectAccountInput) account() newAccount {
 			Credentials: provider.NewSecret([]byte(in.Simulator.Token)),
 		},
 	}
-	var faults []string
 	if f := in.Simulator.Fault; f != nil {
-		faults = append(faults, strings.ReplaceAll(strings.ToLower(string(*f)), "_", "-"))
-	}
-	if in.Simulator.Token == rejectedToken {
-		faults = append(faults, "credentials")
-	}
-	if len(faults) > 0 {
-		a.driver.Settings["fault"] = strings.Join(faults, ",")
+		a.driver.Settings["fault"] = strings.ReplaceAll(strings.ToLower(string(*f)), "_", "-")
 	}
 	return a
 }

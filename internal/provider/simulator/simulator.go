@@ -48,6 +48,10 @@ type Options struct {
 	Recorder Recorder
 }
 
+// RejectedCredentials is the one text that the simulated cloud refuses as
+// credentials, so that people can see what that looks like.
+const RejectedCredentials = "reject"
+
 // Op names a driver call.
 type Op string
 
@@ -123,7 +127,7 @@ func (s *Simulator) enter(ctx context.Context, account provider.Account, call Ca
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(faults, FaultCredentials) {
+	if slices.Contains(faults, FaultCredentials) || string(account.Credentials.Reveal()) == RejectedCredentials {
 		return nil, rejected()
 	}
 	if slices.Contains(faults, FaultRateLimited) {
