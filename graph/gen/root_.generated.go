@@ -194,21 +194,22 @@ scalar DateTime @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339")
 """
 A length of time in ISO 8601 form with weeks, days, hours, minutes and seconds,
 such as ` + "`" + `PT30M` + "`" + `, ` + "`" + `PT1H30M` + "`" + ` or ` + "`" + `P2D` + "`" + `. Years and months are refused, because they
-have no fixed length. Answers use the shortest such form.
+have no fixed length, and so is more than ten years. Answers use days, hours, minutes
+and seconds, without the parts that are zero.
 """
 scalar Duration
 
 """
 A number of bytes. Input reads a bare integer as bytes, and text with a unit as
 multiples of 1024: ` + "`" + `512Mi` + "`" + `, ` + "`" + `512MB` + "`" + ` and ` + "`" + `0.5g` + "`" + ` are all 536870912. Answers are
-exact integers.
+exact integers. From 0 to 2^50.
 """
 scalar ByteSize
 
 """
 An amount of CPU in thousandths of a core. Input reads an integer as thousandths,
 and text such as ` + "`" + `500m` + "`" + ` or ` + "`" + `0.5` + "`" + ` (cores). Answers are exact integers: one core is
-1000.
+1000. From 0 to a thousand cores.
 """
 scalar MilliCpu
 
@@ -262,7 +263,11 @@ type Query {
 "What can be changed. Each mutation is one transaction: it does all or nothing."
 type Mutation
 
-"What can be followed over a WebSocket (` + "`" + `graphql-transport-ws` + "`" + `)."
+"""
+What can be followed over a WebSocket (` + "`" + `graphql-transport-ws` + "`" + `). A subscription
+ends with the error UNAUTHENTICATED when its token ends, and with null and the
+error FORBIDDEN when you leave the team that its object belongs to.
+"""
 type Subscription
 
 "The one who asks."
@@ -787,7 +792,7 @@ enum ProjectEventKind {
 
 "Events that follow one another."
 type EventBatch {
-  "The events in order; empty only to move the cursor."
+  "The events in order; empty only to move the cursor, and in a first batch that tells where the feed begins."
   events: [ProjectEvent!]!
   "The place after the last event, to pass as ` + "`" + `after` + "`" + ` next time."
   endCursor: Cursor!
@@ -859,9 +864,9 @@ enum SystemLogSource {
 
 "Which lines; all conditions must hold."
 input SystemLogFilter {
-  "Lines from one of these sources; null for any."
+  "Lines from one of these sources; null or empty for any."
   sources: [SystemLogSource!]
-  "Lines of one of these units; at most 20; null for any."
+  "Lines of one of these units; at most 50; null or empty for any."
   units: [String!]
   "Lines at least this urgent: priority at most this number, 0 to 7; null for any."
   minPriority: Int
@@ -1168,7 +1173,7 @@ type Project implements Node {
   ): VirtualMachineConnection!
   "The work that was started in it, oldest first."
   operations(
-    "Only operations with one of these statuses; null for all."
+    "Only operations with one of these statuses; null or empty for all."
     statuses: [OperationStatus!]
     "At most this many, from the start; 0 to 100."
     first: Int
@@ -1636,7 +1641,7 @@ type VirtualMachine implements Node & ProjectComponent {
   providers: [VirtualMachineProvider!]! @goField(forceResolver: true, batch: true)
   "The work that was started for it, oldest first."
   operations(
-    "Only operations with one of these statuses; null for all."
+    "Only operations with one of these statuses; null or empty for all."
     statuses: [OperationStatus!]
     "At most this many, from the start; 0 to 100."
     first: Int

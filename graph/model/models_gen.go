@@ -134,7 +134,7 @@ type DestroyVirtualMachineProviderPayload struct {
 
 // Events that follow one another.
 type EventBatch struct {
-	// The events in order; empty only to move the cursor.
+	// The events in order; empty only to move the cursor, and in a first batch that tells where the feed begins.
 	Events []ProjectEvent `json:"events"`
 	// The place after the last event, to pass as `after` next time.
 	EndCursor page.Cursor `json:"endCursor"`

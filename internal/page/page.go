@@ -14,6 +14,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // The bounds of `first` and `last`.
@@ -40,7 +41,7 @@ func (c Cursor) Parts(n int) ([]string, error) {
 		return nil, fmt.Errorf("the cursor is too long: pass one that this list answered")
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(string(c))
-	if err != nil {
+	if err != nil || !utf8.Valid(raw) {
 		return nil, fmt.Errorf("the cursor is malformed: pass one that this list answered")
 	}
 	parts := strings.Split(string(raw), "\x00")
