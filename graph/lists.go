@@ -162,3 +162,27 @@ func (l *loads) operationList(statuses []operation.Status, args page.Args) list[
 		cursor: func(o *operation.Operation) page.Cursor { return idCursor(o.ID) },
 	}
 }
+
+// projectEvents has no count: a project's events are a feed, and only grow.
+func (l *loads) projectEvents(args page.Args) list[model.ProjectEvent] {
+	return list[model.ProjectEvent]{
+		name: "events", page: args, parents: keysOf(&l.seenProjects, projectID),
+		note: func(events ...model.ProjectEvent) {
+			for _, e := range events {
+				l.seenEvents.add(e.Recorded())
+			}
+		},
+		pages: func(ctx context.Context, of []ident.ID) ([]page.Page[model.ProjectEvent], error) {
+			found, err := l.deps.Operations.EventPagesOf(ctx, of, args)
+			if err != nil {
+				return nil, err
+			}
+			out := make([]page.Page[model.ProjectEvent], len(found))
+			for i, p := range found {
+				out[i] = pageOf(p, model.NewProjectEvent)
+			}
+			return out, nil
+		},
+		cursor: model.ProjectEvent.Cursor,
+	}
+}

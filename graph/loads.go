@@ -102,12 +102,6 @@ func (l *loads) sawVMs(v ...*vm.VM)                      { l.seenVMs.add(present
 func (l *loads) sawProviders(p ...*vm.Provider)          { l.seenProviders.add(present(p)...) }
 func (l *loads) sawOperations(o ...*operation.Operation) { l.seenOperations.add(present(o)...) }
 
-func (l *loads) sawEvents(events ...model.ProjectEvent) {
-	for _, e := range events {
-		l.seenEvents.add(e.Recorded())
-	}
-}
-
 func (l *loads) readProvidersOf(ctx context.Context, vms []ident.ID) ([][]*vm.Provider, error) {
 	found, err := l.deps.VMs.ProvidersOf(ctx, vms)
 	for _, providers := range found {

@@ -21,7 +21,7 @@ func (r *Resolver) followLog(ctx context.Context, request syslog.FeedRequest) (<
 	if err != nil {
 		return nil, err
 	}
-	feed, err := r.Logs.Feed(s.ctx, request)
+	feed, err := r.Logs.Feed(s.ctx, request) //nolint:contextcheck // the stream's own, which is made of ctx
 	if err != nil {
 		s.close()
 		return nil, err

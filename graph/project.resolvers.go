@@ -55,12 +55,8 @@ func (r *projectResolver) Operations(ctx context.Context, obj *project.Project, 
 }
 
 func (r *projectResolver) Events(ctx context.Context, obj *project.Project, first *int, after *page.Cursor) (*model.Connection[model.ProjectEvent], error) {
-	found, err := r.Resolver.Operations.EventsPage(ctx, obj.ID, page.Args{First: first, After: after})
-	if err != nil {
-		return nil, err
-	}
-	loadsFrom(ctx).seenEvents.add(found.Items...)
-	return model.NewConnection(pageOf(found, model.NewProjectEvent), model.ProjectEvent.Cursor, nil), nil
+	l := loadsFrom(ctx)
+	return connectOne(ctx, l, l.projectEvents(page.Args{First: first, After: after}), obj.ID)
 }
 
 func (r *queryResolver) Project(ctx context.Context, id ident.ID) (*project.Project, error) {

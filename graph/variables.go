@@ -10,9 +10,11 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 )
 
-// exactVariables refuses variables that name no value of an enum. The validator
-// ignores their case, and a Go string holds anything, so that `owner` would get
-// past every comparison with `OWNER`.
+// exactVariables refuses variables that the validator lets pass although they
+// are of another type: names that are no value of an enum (it ignores their case,
+// and a Go string holds anything, so that `owner` would get past every comparison
+// with `OWNER`), and numbers in the place of text or of a Boolean, which the
+// specification does not coerce (section 3.5).
 type exactVariables struct{ schema *ast.Schema }
 
 var (
@@ -40,8 +42,8 @@ func (x *exactVariables) MutateOperationContext(_ context.Context, op *graphql.O
 	return nil
 }
 
-// check walks a value along its type. The shape was validated before; only the
-// names of enum values are in question.
+// check walks a value along its type. The shape was validated before; only its
+// leaves are in question.
 func (x *exactVariables) check(t *ast.Type, value any, path ast.Path) *gqlerror.Error {
 	if value == nil {
 		return nil
@@ -66,9 +68,29 @@ func (x *exactVariables) check(t *ast.Type, value any, path ast.Path) *gqlerror.
 				return err
 			}
 		}
-	case ast.Scalar, ast.Object, ast.Interface, ast.Union:
+	case ast.Scalar:
+		return checkScalar(t.NamedType, value, path)
+	case ast.Object, ast.Interface, ast.Union:
 	}
 	return nil
+}
+
+// checkScalar looks at the built-in scalars that would be coerced; the others
+// look at their values themselves.
+func checkScalar(name string, value any, path ast.Path) *gqlerror.Error {
+	ok := true
+	switch name {
+	case "String":
+		_, ok = value.(string)
+	case "Boolean":
+		_, ok = value.(bool)
+	}
+	if ok {
+		return nil
+	}
+	err := gqlerror.ErrorPathf(path, "this is no %s", name)
+	errcode.Set(err, errcode.ValidationFailed)
+	return err
 }
 
 // checkList walks a list. The validator has made one value into a list of its

@@ -42,6 +42,10 @@ func watch[T any](
 }
 
 func (s *stream[T]) sendStates(read func() (*T, error)) error {
+	exists := func(context.Context) (bool, error) {
+		v, err := read()
+		return v != nil, err
+	}
 	for {
 		v, err := read()
 		if err != nil {
@@ -54,23 +58,32 @@ func (s *stream[T]) sendStates(read func() (*T, error)) error {
 		if !s.send(v) {
 			return nil
 		}
-		if err := s.nextState(sent); err != nil {
+		if more, err := s.patiently(s.change, exists); err != nil || !more {
+			return err
+		}
+		if err := s.pause(sent); err != nil {
 			return err
 		}
 	}
 }
 
-// nextState waits for a change, and until the gap after the last state is over.
-// Changes in the meantime become one.
-func (s *stream[T]) nextState(sent time.Time) error {
+// change waits until the object, or what the actor may do with it, can be
+// another.
+func (s *stream[T]) change(ctx context.Context) error {
 	select {
-	case <-s.ctx.Done():
-		return s.ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
 	case <-s.wakes.Done():
 		return hub.ErrClosed
 	case <-s.guard.changed:
 	case <-s.wakes.C():
 	}
+	return nil
+}
+
+// pause waits until the gap after the last state is over. Changes in the
+// meantime become one.
+func (s *stream[T]) pause(sent time.Time) error {
 	if rest := watchGap - time.Since(sent); rest > 0 {
 		timer := time.NewTimer(rest)
 		defer timer.Stop()

@@ -11,7 +11,8 @@ import (
 	"biztraak.dev/vm/internal/vm"
 )
 
-// The connections and edges of the schema.
+// CloudAccountConnection and what follows are the connections and edges of the
+// schema.
 type (
 	CloudAccountConnection     = Connection[*team.Account]
 	CloudAccountEdge           = Edge[*team.Account]

@@ -69,7 +69,7 @@ func New(kind Kind) ID {
 		panic("ident: no randomness: " + err.Error())
 	}
 	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(time.Now().UnixMilli())) //nolint:gosec // a date after 1970 is positive
+	binary.BigEndian.PutUint64(ms[:], uint64(time.Now().UnixMilli())) // a date after 1970 is positive
 	copy(u[:6], ms[2:])
 	u[6] = u[6]&0x0f | 0x70 // version 7
 	u[8] = u[8]&0x3f | 0x80 // RFC 9562 variant

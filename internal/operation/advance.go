@@ -16,7 +16,6 @@ const (
 	mostCleanUpTries = 20
 	firstBackOff     = 500 * time.Millisecond
 	longestBackOff   = time.Minute
-	handBackTimeout  = 5 * time.Second
 )
 
 // advance does one step and stores its outcome. It answers whether there is
@@ -36,7 +35,7 @@ func (e *Engine) advance(ctx, stepCtx context.Context, w *Work) (bool, error) {
 	case errors.Is(err, ErrFenced):
 		return false, err
 	case ctx.Err() != nil:
-		return false, e.handBack(ctx, w)
+		return false, e.handBack(ctx, w, 0, w.row.Tries)
 	case errors.Is(err, ErrCanceled) || errors.Is(context.Cause(stepCtx), ErrCanceled) && w.row.Phase == Forward:
 		return e.canceledIn(ctx, w, result, err)
 	case err != nil:
@@ -139,7 +138,9 @@ func (e *Engine) yield(ctx context.Context, w *Work, result Result) error {
 				return err
 			}
 		}
-		return w.requeue(tx, result.Wait, result.Detail, w.row.Tries)
+		// A look that worked ends a row of failures: over a long wait a few calls
+		// may fail, which says nothing about the work.
+		return w.requeue(tx, result.Wait, result.Detail, 0)
 	})
 }
 
@@ -195,9 +196,13 @@ func (e *Engine) skip(ctx context.Context, w *Work, failure *Error) error {
 		}
 		return ahead.openStep(tx)
 	})
+	if err != nil {
+		return fmt.Errorf("leave step: %w", err)
+	}
 	w.row.Step++
 	w.row.Tries = 0
-	return err
+	w.stepStarted = w.taken.Add(time.Since(w.takenLocal))
+	return nil
 }
 
 // backOff doubles from half a second to a minute, with jitter, and is never
@@ -216,8 +221,11 @@ func (e *Engine) turn(ctx context.Context, w *Work, failure *Error) (bool, error
 		if failure.Code == CodeCanceled {
 			status = StepSkipped
 		}
-		if err := w.closeStep(tx, status, failure.Message); err != nil {
-			return err
+		// A cancel that came in with the last step finds no step open.
+		if w.row.Step < first {
+			if err := w.closeStep(tx, status, failure.Message); err != nil {
+				return err
+			}
 		}
 		if err := tx.Exec(`UPDATE operation_step SET status = 'SKIPPED' WHERE operation_id = ? AND status = 'PENDING'`,
 			w.row.ID).Error; err != nil {
@@ -268,14 +276,6 @@ func (e *Engine) finish(ctx context.Context, w *Work) error {
 		return fmt.Errorf("finish operation: %w", err)
 	}
 	return nil
-}
-
-// handBack makes the operation due for another worker at once: this one is
-// stopping, which is no failed try.
-func (e *Engine) handBack(ctx context.Context, w *Work) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handBackTimeout)
-	defer cancel()
-	return e.commit(ctx, w, func(tx *Tx) error { return w.requeue(tx, 0, "", w.row.Tries) })
 }
 
 func errorOf(r *row) *Error {

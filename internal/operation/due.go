@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -22,9 +23,10 @@ type Delivery struct {
 // carries the same name and is dropped.
 const redeliverAfter = 5 * time.Second
 
-// TakeDue marks up to limit due operations as delivered and answers them:
-// urgent ones first, fresh ones before repeated ones. Several relays can ask at
-// once; each operation goes to one.
+// TakeDue marks up to limit due operations as delivered and answers them, urgent
+// ones first. When more are due than the limit, urgent ones are taken before
+// others, and fresh ones before repeated ones. Several relays can ask at once;
+// each operation goes to one.
 func (w *Writer) TakeDue(ctx context.Context, limit int) ([]Delivery, error) {
 	var out []Delivery
 	err := w.db.Tx(ctx, func(tx *gorm.DB) error {
@@ -43,6 +45,16 @@ func (w *Writer) TakeDue(ctx context.Context, limit int) ([]Delivery, error) {
 	if err != nil {
 		return nil, fmt.Errorf("take due operations: %w", err)
 	}
+	// RETURNING keeps no order.
+	slices.SortStableFunc(out, func(a, b Delivery) int {
+		switch {
+		case a.Urgent == b.Urgent:
+			return 0
+		case a.Urgent:
+			return -1
+		}
+		return 1
+	})
 	return out, nil
 }
 
@@ -71,6 +83,22 @@ func (w *Writer) NextDue(ctx context.Context, bound time.Duration) (time.Duratio
 	}
 	const least = 5 * time.Millisecond
 	return max(least, min(bound, time.Duration(*secs*float64(time.Second)))), nil
+}
+
+// OldestDue is how long the oldest due operation has waited to be taken up; zero
+// when none does.
+func (w *Writer) OldestDue(ctx context.Context) (time.Duration, error) {
+	var secs *float64
+	err := w.db.Gorm(ctx).Raw(`SELECT extract(epoch FROM app_now() - min(run_after)) FROM operation o
+		WHERE status = 'QUEUED' AND run_after <= app_now()
+			AND NOT EXISTS (SELECT 1 FROM operation_lock l WHERE l.operation_id = o.id AND NOT l.granted)`).Scan(&secs).Error
+	if err != nil {
+		return 0, fmt.Errorf("find oldest due operation: %w", err)
+	}
+	if secs == nil {
+		return 0, nil
+	}
+	return time.Duration(*secs * float64(time.Second)), nil
 }
 
 // DueChannel is the Postgres channel that is notified when work becomes due or

@@ -57,7 +57,9 @@ func (e *Engine) probe(ctx context.Context, w *Work, at Point) {
 func (e *Engine) Run(ctx context.Context, session string, id ident.ID, attempt int) {
 	w, err := e.take(ctx, session, id, attempt)
 	if err != nil {
-		e.log.ErrorContext(ctx, "take operation", "operation", id, "error", err)
+		if ctx.Err() == nil { // else the worker is stopping: it stays due
+			e.log.ErrorContext(ctx, "take operation", "operation", id, "error", err)
+		}
 		return
 	}
 	if w == nil {
@@ -70,7 +72,10 @@ func (e *Engine) Run(ctx context.Context, session string, id ident.ID, attempt i
 	for {
 		goOn, err := e.advance(ctx, stepCtx, w)
 		if err != nil && !errors.Is(err, ErrFenced) {
-			e.log.ErrorContext(ctx, "carry out operation", "operation", id, "kind", w.row.Kind, "error", err)
+			if ctx.Err() == nil {
+				e.log.ErrorContext(ctx, "carry out operation", "operation", id, "kind", w.row.Kind, "error", err)
+			}
+			e.letGo(ctx, w)
 		}
 		if err != nil || !goOn {
 			return

@@ -8,6 +8,7 @@ import (
 	"biztraak.dev/vm/internal/fault"
 	"biztraak.dev/vm/internal/ident"
 	"biztraak.dev/vm/internal/page"
+	"biztraak.dev/vm/internal/store"
 )
 
 // EventCursor is the place after the event with the number.
@@ -26,12 +27,14 @@ func EventSeq(c page.Cursor) (int64, error) {
 	return seq, nil
 }
 
+const eventColumns = `project_id, seq, kind, occurred_at, subject_id, coalesce(operation_id, '') AS operation_id,
+	coalesce(actor_id, '') AS actor_id, coalesce(status, '') AS status, coalesce(step, '') AS step`
+
 // EventsAfter reads up to limit events of a project that follow the number, in
 // order. The actor must have been found to see the project.
 func (s *Service) EventsAfter(ctx context.Context, project ident.ID, after int64, limit int) ([]Event, error) {
 	var rows []Event
-	err := s.db.Gorm(ctx).Raw(`SELECT project_id, seq, kind, occurred_at, subject_id, coalesce(operation_id, '') AS operation_id,
-			coalesce(actor_id, '') AS actor_id, coalesce(status, '') AS status, coalesce(step, '') AS step
+	err := s.db.Gorm(ctx).Raw(`SELECT `+eventColumns+`
 		FROM event WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?`, project, after, limit).Scan(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
@@ -39,23 +42,26 @@ func (s *Service) EventsAfter(ctx context.Context, project ident.ID, after int64
 	return rows, nil
 }
 
-// EventsPage reads one page of a project's events, oldest first.
-func (s *Service) EventsPage(ctx context.Context, project ident.ID, args page.Args) (page.Page[Event], error) {
+// EventPagesOf reads one page of the events of each project, oldest first, in
+// one statement. The actor must have been found to see the projects.
+func (s *Service) EventPagesOf(ctx context.Context, projects []ident.ID, args page.Args) ([]page.Page[Event], error) {
 	w, err := args.Window()
 	if err != nil {
-		return page.Page[Event]{}, fault.New(fault.BadRequest, "%s", err.Error())
+		return nil, fault.New(fault.BadRequest, "%s", err.Error())
 	}
 	var after int64
 	if w.After != nil {
 		if after, err = EventSeq(*w.After); err != nil {
-			return page.Page[Event]{}, err
+			return nil, err
 		}
 	}
-	rows, err := s.EventsAfter(ctx, project, after, w.Size+1)
+	inner := s.db.Gorm(ctx).Table("event").Select(eventColumns).
+		Where("project_id = w.of_id AND seq > ?", after).Order("seq").Limit(w.Size + 1)
+	pages, err := store.PagesOf[Event](s.db.Gorm(ctx), projects, inner, "seq", w)
 	if err != nil {
-		return page.Page[Event]{}, err
+		return nil, fmt.Errorf("list events: %w", err)
 	}
-	return page.Cut(w, rows), nil
+	return pages, nil
 }
 
 // ProjectHeads answers the number of the newest event of each project; what is

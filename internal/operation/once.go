@@ -25,7 +25,7 @@ type Request struct {
 	Scope    ident.ID
 	ActorID  ident.ID
 	Mutation string
-	// Key is the caller's; nil means that the call is not to be recognised.
+	// Key is the caller's; nil means that the call is not to be recognized.
 	Key *string
 	// Input is hashed as JSON; it must not hold the key itself.
 	Input any

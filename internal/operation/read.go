@@ -32,8 +32,10 @@ type visibleRow struct {
 }
 
 func (s *Service) visible(ctx context.Context, who auth.Actor, id ident.ID) (*visibleRow, error) {
+	// The row is a named field: gorm leaves out what is embedded by a name that is
+	// not exported.
 	var found struct {
-		row
+		Row       row `gorm:"embedded"`
 		ScopeRole auth.Role
 	}
 	q := s.db.Gorm(ctx).Table("operation").Select("operation.*, scope_member.role AS scope_role")
@@ -41,10 +43,10 @@ func (s *Service) visible(ctx context.Context, who auth.Actor, id ident.ID) (*vi
 	if err != nil {
 		return nil, fmt.Errorf("read operation: %w", err)
 	}
-	if found.ID == "" {
+	if found.Row.ID == "" {
 		return nil, nil //nolint:nilnil // absent and not visible are the same, and no error
 	}
-	return &visibleRow{row: found.row, role: auth.Lower(found.ScopeRole, who.Ceiling)}, nil
+	return &visibleRow{row: found.Row, role: auth.Lower(found.ScopeRole, who.Ceiling)}, nil
 }
 
 func (s *Service) byID(tx *gorm.DB, id ident.ID) (row, error) {

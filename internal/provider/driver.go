@@ -69,7 +69,7 @@ type Driver interface {
 	// Create asks for one instance, tagged with the token and the owner of the
 	// spec. ClassUnclear whenever the request may have reached the cloud and no
 	// answer came back; a driver must not repeat a create by itself unless it
-	// honours client tokens. Call it through EnsureCreated only.
+	// honors client tokens. Call it through EnsureCreated only.
 	Create(ctx context.Context, account Account, spec Spec) (Observation, error)
 
 	// Observe reads one instance. ClassGone when it does not exist (any more).

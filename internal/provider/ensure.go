@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// saveTimeout bounds Creation.Save, which outlives a cancelled caller.
+// saveTimeout bounds Creation.Save, which outlives a canceled caller.
 const saveTimeout = 10 * time.Second
 
 // Creation is one wish for one instance, and how the caller keeps its books.
@@ -24,11 +24,11 @@ type Creation struct {
 	FirstTry bool
 	// Guard is called directly before each side effect in the cloud, and its
 	// error stops everything. It checks that the caller may still act: that its
-	// lease holds, that the operation is not cancelled.
+	// lease holds, that the operation is not canceled.
 	Guard func(ctx context.Context) error
 	// Save stores the instance. It must be fenced by itself and durable when it
 	// returns. It is not guarded: an instance that exists has to be on record even
-	// if the operation was cancelled meanwhile, or nobody would remove it. For the
+	// if the operation was canceled meanwhile, or nobody would remove it. For the
 	// same reason its context does not end with the caller's.
 	Save func(ctx context.Context, ref Ref) error
 	// Wait pauses between two looks; nil waits on a timer.
@@ -79,7 +79,7 @@ func (c Creation) settle(ctx context.Context) (Observation, error) {
 		return c.observeRecorded(ctx)
 	}
 	if !c.FirstTry {
-		// A create that is repeated with a token the cloud honours makes no twin.
+		// A create that is repeated with a token the cloud honors makes no twin.
 		found, err := c.look(ctx, !c.Driver.Traits().HonoursClientToken)
 		if err != nil {
 			return Observation{}, err
@@ -121,6 +121,7 @@ func (c Creation) afterFailedCreate(ctx context.Context, failure error) (Observa
 	switch ClassOf(failure) {
 	case ClassRetryAfter, ClassCapacity, ClassQuota, ClassCredentials, ClassConflict:
 		return Observation{}, failure
+	default: // ClassUnclear, and whatever else does not say it plainly
 	}
 	found, err := c.look(ctx, true)
 	if err != nil {

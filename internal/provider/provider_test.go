@@ -35,7 +35,7 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 	for way, text := range printed {
 		require.NotContains(t, text, value, way)
 		require.NotContains(t, text, fmt.Sprintf("%x", value), way)
-		require.NotContains(t, text, fmt.Sprint([]byte(value)), way)
+		require.NotContains(t, text, fmt.Sprintf("%d", []byte(value)), way)
 	}
 	require.Contains(t, printed["json"], "[redacted]")
 }
@@ -62,7 +62,7 @@ func TestClassOf(t *testing.T) {
 		{"none", nil, "", nil},
 		{"sorted", capacity, provider.ClassCapacity, capacity},
 		{"wrapped", fmt.Errorf("create: %w", capacity), provider.ClassCapacity, capacity},
-		{"cancelled", fmt.Errorf("create: %w", context.Canceled), provider.ClassUnclear, context.Canceled},
+		{"canceled", fmt.Errorf("create: %w", context.Canceled), provider.ClassUnclear, context.Canceled},
 		{"late", context.DeadlineExceeded, provider.ClassUnclear, context.DeadlineExceeded},
 		{"sorted with an ended context", &provider.Error{Class: provider.ClassGone, Err: context.Canceled}, provider.ClassGone, context.Canceled},
 		{"unsorted", boom, provider.ClassBug, boom},

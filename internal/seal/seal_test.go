@@ -37,7 +37,7 @@ func TestSealAndOpen(t *testing.T) {
 			}
 			again, err := s.Seal([]byte(c.secret), row)
 			require.NoError(t, err)
-			require.NotEqual(t, sealed, again, "the same secret must not be recognisable")
+			require.NotEqual(t, sealed, again, "the same secret must not be recognizable")
 			opened, err := s.Open(sealed, row)
 			require.NoError(t, err)
 			require.Equal(t, c.secret, string(opened))

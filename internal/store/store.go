@@ -55,7 +55,7 @@ func Open(ctx context.Context, dsn string, opt Options) (*DB, error) {
 	if opt.MaxConns == 0 {
 		opt.MaxConns = defaultMaxConns
 	}
-	cfg.MaxConns = int32(opt.MaxConns) //nolint:gosec // a pool has a few dozen connections
+	cfg.MaxConns = int32(opt.MaxConns) // a pool has a few dozen connections
 	cfg.MaxConnLifetime = connLifetime
 	cfg.ConnConfig.Tracer = opt.Tracer
 	params := cfg.ConnConfig.RuntimeParams

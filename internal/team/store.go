@@ -132,7 +132,7 @@ type tokenRow struct {
 	CreatedAt time.Time
 }
 
-const tokenColumns = "id, name, ceiling, expires_at, revoked_at, created_at"
+const tokenColumns = "id, name, ceiling, expires_at, revoked_at, created_at" //nolint:gosec // names of columns
 
 func (r *tokenRow) public() *AccessToken {
 	return &AccessToken{

@@ -83,6 +83,7 @@ func (x *exchange) statusOf(resp *graphql.Response) int {
 		return http.StatusServiceUnavailable
 	case fault.Internal:
 		return http.StatusInternalServerError
+	default: // a refused document
 	}
 	if x.mediaType == typeResponse {
 		return http.StatusBadRequest
@@ -112,7 +113,7 @@ func (x *exchange) write(status int, resp *graphql.Response) {
 	header.Set("Cache-Control", "no-store")
 	header.Add("Vary", "Accept")
 	x.w.WriteHeader(status)
-	if _, err := x.w.Write(body); err != nil {
+	if _, err := x.w.Write(body); err != nil { //nolint:gosec // JSON under a JSON type and nosniff, never a page
 		return // The client is gone; net/http closes the connection.
 	}
 	// Without the flush the last bytes would be written after this handler, under

@@ -92,6 +92,7 @@ func oneOf(status, from, there Status) verdict {
 		return accept
 	case there:
 		return answerObject
+	default:
+		return wrongStatus
 	}
-	return wrongStatus
 }

@@ -13,6 +13,7 @@ import (
 	"biztraak.dev/vm/internal/ident"
 	"biztraak.dev/vm/internal/operation"
 	"biztraak.dev/vm/internal/provider"
+	"biztraak.dev/vm/internal/store"
 )
 
 // offeringsTimeout bounds the question to the cloud that a mutation waits for.
@@ -255,6 +256,12 @@ func (s *Service) provision(
 		})
 		return tx.Remember(req, op, id)
 	})
+	if store.IsViolation(err, "vm_provider_vm_id_fkey") {
+		return nil, notFound(fault.Input("virtualMachineId"), "VM")
+	}
+	if store.IsViolation(err, "vm_provider_account_id_fkey") {
+		return nil, notFound(fault.Input("cloudAccountId"), "cloud account of this team")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("provision: %w", err)
 	}

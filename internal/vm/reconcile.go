@@ -111,13 +111,22 @@ type recordedProvider struct {
 }
 
 func (s *Service) recorded(ctx context.Context, accountID ident.ID) ([]recordedProvider, error) {
-	var rows []recordedProvider
+	// The row is a named field: gorm leaves out what is embedded by a name that is
+	// not exported.
+	var rows []struct {
+		Row  providerRow `gorm:"embedded"`
+		Busy bool
+	}
 	err := s.db.Gorm(ctx).Raw(`SELECT p.*, EXISTS (SELECT 1 FROM operation_lock l WHERE l.resource = p.id) AS busy
 		FROM vm_provider p WHERE p.account_id = ?`, accountID).Scan(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("read vm providers: %w", err)
 	}
-	return rows, nil
+	out := make([]recordedProvider, len(rows))
+	for i, r := range rows {
+		out[i] = recordedProvider{providerRow: r.Row, Busy: r.Busy}
+	}
+	return out, nil
 }
 
 // sweep is one look at one account.

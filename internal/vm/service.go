@@ -185,6 +185,11 @@ func (s *Service) Delete(ctx context.Context, in DeleteInput) (ident.ID, error) 
 		if err := checkVersion(tx, vm.ID, in.ExpectedVersion); err != nil {
 			return err
 		}
+		// A provision that is being accepted refers to this row: it comes before, and
+		// is seen here, or after, and finds the VM gone.
+		if err := tx.Exec(`SELECT 1 FROM virtual_machine WHERE id = ? FOR UPDATE`, vm.ID).Error; err != nil {
+			return err
+		}
 		var alive []ident.ID
 		if err := tx.Raw(`SELECT id FROM vm_provider WHERE vm_id = ? AND status <> 'DELETED' ORDER BY id LIMIT 25`,
 			vm.ID).Scan(&alive).Error; err != nil {
@@ -193,15 +198,17 @@ func (s *Service) Delete(ctx context.Context, in DeleteInput) (ident.ID, error) 
 		if len(alive) > 0 {
 			return inUse(alive)
 		}
-		if err := tx.Exec(`DELETE FROM vm_provider WHERE vm_id = ?`, vm.ID).Error; err != nil {
+		var gone []ident.ID
+		if err := tx.Raw(`DELETE FROM vm_provider WHERE vm_id = ? RETURNING id`, vm.ID).Scan(&gone).Error; err != nil {
 			return err
 		}
 		if err := store.One(tx.Exec(`DELETE FROM component WHERE id = ?`, vm.ID)); err != nil {
 			return err
 		}
+		// The machines go with it: whoever follows one is to see that.
 		tx.Emit(operation.Event{
 			ProjectID: vm.ProjectID, Kind: operation.ComponentDeleted, SubjectID: vm.ID,
-			Above: []ident.ID{vm.ProjectID}, ActorID: who.UserID,
+			Above: append(gone, vm.ProjectID), ActorID: who.UserID,
 		})
 		return nil
 	})

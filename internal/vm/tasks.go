@@ -20,8 +20,15 @@ const (
 	guestLimit = 10 * time.Minute
 	stopLimit  = 10 * time.Minute
 	goneLimit  = 15 * time.Minute
-	// pollEvery is how often a machine on its way is looked at.
-	pollEvery = 500 * time.Millisecond
+	// bootGrace is how long a cloud may call a machine stopped that it was asked to
+	// boot; after that, somebody else has shut it down.
+	bootGrace = 30 * time.Second
+	// A machine on its way is looked at every half second at first, and the longer
+	// it takes, the less often: clouds count calls, and many slow boots at once must
+	// not keep the workers from what is urgent.
+	pollEvery    = 500 * time.Millisecond
+	pollSeldom   = 5 * time.Second
+	pollAgeShare = 8 // the wait is this part of the time that has passed
 )
 
 // Handlers are how the work on VM providers is carried out.
@@ -116,8 +123,9 @@ func sortError(err error) error {
 }
 
 // waitFor answers that the step looks again soon.
-func waitFor(detail string) operation.Result {
-	return operation.Result{Wait: pollEvery, Detail: detail}
+func (m *machine) waitFor(detail string) operation.Result {
+	wait := max(pollEvery, min(m.work.StepAge()/pollAgeShare, pollSeldom))
+	return operation.Result{Wait: wait, Detail: detail}
 }
 
 // waitForBoot looks whether the cloud says that the machine runs, and stores
@@ -138,8 +146,10 @@ func (s *Service) waitForBoot(ctx context.Context, m *machine) (operation.Result
 		}}, nil
 	case o.State == provider.StateError || o.Fault != nil:
 		return operation.Result{}, faultOf(o, "the machine failed while it booted")
+	case o.State == provider.StateStopped && m.work.StepAge() > bootGrace:
+		return operation.Result{}, faultOf(o, "the machine was shut down while it booted")
 	}
-	return waitFor("waiting for the cloud: " + string(o.State)), nil
+	return m.waitFor("waiting for the cloud: " + string(o.State)), nil
 }
 
 // waitForGuest looks whether the guest itself confirms that it is up.
@@ -166,7 +176,7 @@ func (s *Service) waitForGuest(ctx context.Context, m *machine) (operation.Resul
 			Message: "the machine runs, but its guest system did not answer; look at its system log, then retry",
 		}
 	}
-	return waitFor("waiting for the guest system"), nil
+	return m.waitFor("waiting for the guest system"), nil
 }
 
 // target names the inside of the machine.
@@ -229,7 +239,7 @@ func (s *Service) settle(ctx context.Context, m *machine) (operation.Result, err
 	case o.State == provider.StateStopped, o.State == provider.StateError:
 		to, detail = Stopped, "the machine is stopped"
 	default:
-		return waitFor("waiting for the machine to settle: " + string(o.State)), nil
+		return m.waitFor("waiting for the machine to settle: " + string(o.State)), nil
 	}
 	return operation.Result{Detail: detail, Apply: func(tx *operation.Tx) error {
 		p, err := readProvider(tx.DB, m.ID)

@@ -53,7 +53,7 @@ func (s *Service) remove(ctx context.Context, m *machine) (operation.Result, err
 			return operation.Result{}, err
 		}
 	}
-	return waitFor(fmt.Sprintf("waiting for the cloud to remove %d instance(s)", len(left))), nil
+	return m.waitFor(fmt.Sprintf("waiting for the cloud to remove %d instance(s)", len(left))), nil
 }
 
 // instances are all that the cloud shows of the provider: those with its tag,

@@ -148,7 +148,7 @@ func (s *Service) waitForStop(ctx context.Context, m *machine) (operation.Result
 	case o.State == provider.StateRunning && o.Fault != nil, o.State == provider.StateError:
 		return operation.Result{}, faultOf(o, "the machine could not be stopped")
 	}
-	return waitFor("waiting for the cloud: " + string(o.State)), nil
+	return m.waitFor("waiting for the cloud: " + string(o.State)), nil
 }
 
 // endPower stores how a change of power has ended: from the status that was

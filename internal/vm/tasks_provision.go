@@ -45,7 +45,7 @@ func (s *Service) enterOn(kind operation.Kind) func(tx *operation.Tx, w *operati
 func (s *Service) createInstance(ctx context.Context, m *machine) (operation.Result, error) {
 	if m.instance() != "" && m.work.Retries() > 0 {
 		if done, err := s.clearCorpse(ctx, m); err != nil || !done {
-			return waitFor("removing what an earlier try left"), err
+			return m.waitFor("removing what an earlier try left"), err
 		}
 	}
 	spec, err := s.spec(ctx, m)

@@ -68,9 +68,9 @@ func locked(t *testing.T, h Harness) {
 	require.Equal(t, provider.StateRunning, still.State, "a conflict changes nothing")
 }
 
-func cancelled(t *testing.T, h Harness) {
+func canceled(t *testing.T, h Harness) {
 	ref := h.running(t, h.Account, h.Spec("conformance-cancel")).Ref()
-	spec := h.Spec("conformance-cancelled")
+	spec := h.Spec("conformance-canceled")
 	h.cleanUp(t, h.Account, spec.ClientToken)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -101,7 +101,7 @@ func cancelled(t *testing.T, h Harness) {
 	require.Empty(t, h.alive(t, h.Account, spec.ClientToken))
 	still, err := h.Driver.Observe(t.Context(), h.Account, ref)
 	require.NoError(t, err)
-	require.Equal(t, provider.StateRunning, still.State, "what was cancelled changed nothing")
+	require.Equal(t, provider.StateRunning, still.State, "what was canceled changed nothing")
 }
 
 func secrecy(t *testing.T, h Harness) {

@@ -26,7 +26,7 @@ func TestNothingIsLeftOutInSilence(t *testing.T) {
 		{"one missing", without, nil, []string{"fault Quota is neither given nor listed as unsupported with a reason"}},
 		{"no reason", without, map[string]string{"Quota": ""}, []string{"fault Quota is neither given nor listed as unsupported with a reason"}},
 		{"excused and given", all, map[string]string{"Quota": "why"}, []string{"fault Quota is given and listed as unsupported"}},
-		{"misspelt", all, map[string]string{"Qouta": "why"}, []string{"Unsupported names Qouta, which is no fault"}},
+		{"misspelled", all, map[string]string{"Qouta": "why"}, []string{"Unsupported names Qouta, which is no fault"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func Run(t *testing.T, h Harness) {
 		{"refused for credentials", refused("Credentials", provider.ClassCredentials, func(f Faults) func(*testing.T) Case { return f.Credentials })},
 		{"refused as nonsense", nonsense},
 		{"busy", locked},
-		{"an ended context is heard", cancelled},
+		{"an ended context is heard", canceled},
 		{"credentials are not printed", secrecy},
 	}
 	for _, c := range cases {

@@ -48,6 +48,7 @@ func (s *Simulator) act(ctx context.Context, account provider.Account, call Call
 			return false, nil
 		case notNow:
 			return false, conflict("the machine cannot do this while it is "+string(state), 0)
+		case accepted:
 		}
 		if refusal := m.lock(now); refusal != nil {
 			return true, refusal
@@ -70,6 +71,7 @@ func (s *Simulator) add(m *machine, what action, now time.Time) {
 		e.Halt = s.options.StopTime
 	case actionDestroy:
 		e.Halt = s.options.DestroyTime
+	default: // the others take no time
 	}
 	m.History = append(m.History, e)
 }
@@ -107,6 +109,8 @@ func judge(wanted action, state provider.State) verdict {
 			return alreadyThere
 		case provider.StateStopping, provider.StateDeleting:
 			return notNow
+		default:
+			return accepted
 		}
 	case actionStop:
 		switch state {
@@ -114,6 +118,8 @@ func judge(wanted action, state provider.State) verdict {
 			return alreadyThere
 		case provider.StateCreating, provider.StateDeleting:
 			return notNow
+		default:
+			return accepted
 		}
 	case actionRestart:
 		switch state {
@@ -121,12 +127,15 @@ func judge(wanted action, state provider.State) verdict {
 			return alreadyThere
 		case provider.StateRunning, provider.StateError:
 			return accepted
+		default:
+			return notNow
 		}
-		return notNow
 	case actionDestroy:
 		if state == provider.StateDeleting {
 			return alreadyThere
 		}
+		return accepted
+	default:
+		return accepted
 	}
-	return accepted
 }

@@ -22,9 +22,9 @@ func hurried(n int) func() time.Time {
 }
 
 func TestConformance(t *testing.T) {
-	for _, honour := range []bool{false, true} {
-		t.Run(fmt.Sprintf("tokens honoured %t", honour), func(t *testing.T) {
-			sim := simulator.New(simulator.NewMemoryStore(), simulator.Options{HonourClientTokens: honour, Now: hurried(20)})
+	for _, honor := range []bool{false, true} {
+		t.Run(fmt.Sprintf("tokens honored %t", honor), func(t *testing.T) {
+			sim := simulator.New(simulator.NewMemoryStore(), simulator.Options{HonourClientTokens: honor, Now: hurried(20)})
 			account := provider.Account{ID: "acc_1", Credentials: provider.NewSecret([]byte("sim-secret-key"))}
 			var made atomic.Int64
 			spec := func(name string) provider.Spec {

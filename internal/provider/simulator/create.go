@@ -112,7 +112,7 @@ func (s *Simulator) repeated(ctx context.Context, wanted machine, now time.Time)
 	return observed, nil
 }
 
-// newID names a machine. Where tokens are honoured the id follows from the token,
+// newID names a machine. Where tokens are honored the id follows from the token,
 // so that the store itself refuses a second machine.
 func (s *Simulator) newID(accountID, token string) string {
 	if s.options.HonourClientTokens {

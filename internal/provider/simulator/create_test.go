@@ -36,7 +36,7 @@ func TestAccountFaults(t *testing.T) {
 		{"rate limited", "rate-limited", []provider.Class{provider.ClassRetryAfter, provider.ClassRetryAfter, ""}, ""},
 		{"capacity", "capacity", []provider.Class{""}, provider.ClassCapacity},
 		{"several", " slow-boot, quota ", []provider.Class{""}, provider.ClassQuota},
-		{"misspelt", "slowboot", []provider.Class{provider.ClassBug}, provider.ClassBug},
+		{"misspelled", "slowboot", []provider.Class{provider.ClassBug}, provider.ClassBug},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -7,7 +7,7 @@
 // nothing has to run in the background.
 //
 // Unless told otherwise it behaves like the worst of real clouds: it does not
-// honour client tokens, it calls a machine running before its guest is up, and
+// honor client tokens, it calls a machine running before its guest is up, and
 // it hands out another public address at each start.
 //
 // Faults are asked for by words in the name of a machine ("shop-slow-boot") or in

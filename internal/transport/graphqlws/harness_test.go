@@ -94,7 +94,7 @@ func (s *server) dial(t *testing.T, subprotocols ...string) *client {
 	return &client{t: t, ws: ws}
 }
 
-// connect dials and initialises.
+// connect dials and initializes.
 func (s *server) connect(t *testing.T, user string) *client {
 	t.Helper()
 	c := s.dial(t, graphqlws.Subprotocol)

@@ -2,6 +2,7 @@ package graphqlws
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -168,7 +169,8 @@ func (c *conn) presentPanic(ctx context.Context, cause any) (presented *gqlerror
 	if presenter, ok := c.exec.(interface {
 		PresentRecoveredError(ctx context.Context, err any) error
 	}); ok {
-		if err, ok := presenter.PresentRecoveredError(ctx, cause).(*gqlerror.Error); ok {
+		var err *gqlerror.Error
+		if errors.As(presenter.PresentRecoveredError(ctx, cause), &err) {
 			return err
 		}
 	}

@@ -149,7 +149,8 @@ func (r *Registry) Shutdown(ctx context.Context) error {
 	for _, c := range conns {
 		// The timer belongs to the connection, so one that ends before takes it
 		// along.
-		c.after(rand.N(max(spread, 1)), func() { c.close(closeRestart, reasonRestart) })
+		wait := rand.N(max(spread, 1)) //nolint:gosec // it spreads the closes, nobody gains by guessing it
+		c.after(wait, func() { c.close(closeRestart, reasonRestart) })
 	}
 	select {
 	case <-r.gone:

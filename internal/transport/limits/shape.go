@@ -2,6 +2,7 @@ package limits
 
 import (
 	"context"
+	"errors"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -21,7 +22,8 @@ func (e *extension) MutateOperationParameters(ctx context.Context, params *graph
 	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: params.Query}, e.limits.Tokens)
 	if err != nil {
 		refusal := wire.NewError(wire.ParseFailed, "the document cannot be parsed")
-		if parseError, ok := err.(*gqlerror.Error); ok {
+		var parseError *gqlerror.Error
+		if errors.As(err, &parseError) {
 			refusal.Message, refusal.Locations = parseError.Message, parseError.Locations
 		}
 		return refusal

@@ -79,9 +79,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cache-Control", "no-cache")
 	name := "index.html"
-	switch {
-	case r.URL.Path == "/":
-	case r.URL.Path == pathConfig:
+	switch r.URL.Path {
+	case "/":
+	case pathConfig:
 		h.serveConfig(w, r)
 		return
 	default:
