@@ -167,20 +167,23 @@ func TestAnEventListsItsTopics(t *testing.T) {
 	require.Equal(t, "{"+want[0]+","+want[1]+","+want[2]+","+want[3]+"}", query[string](w, "SELECT topics::text FROM event"))
 }
 
-func TestEventsPage(t *testing.T) {
+func TestEventPagesOf(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, w.emit(t.Context(), "a", "b", "c"))
-	first, err := w.ops.EventsPage(t.Context(), w.project, page.Args{First: ptr(2)})
+	none := ident.New(ident.Project)
+	first, err := w.ops.EventPagesOf(t.Context(), []ident.ID{none, w.project}, page.Args{First: ptr(2)})
 	require.NoError(t, err)
-	require.Equal(t, []string{"1 a", "2 b"}, words(first.Items))
-	require.True(t, first.HasNext)
+	require.Len(t, first, 2)
+	require.Empty(t, first[0].Items)
+	require.Equal(t, []string{"1 a", "2 b"}, words(first[1].Items))
+	require.True(t, first[1].HasNext)
 	after := operation.EventCursor(2)
-	rest, err := w.ops.EventsPage(t.Context(), w.project, page.Args{First: ptr(2), After: &after})
+	rest, err := w.ops.EventPagesOf(t.Context(), []ident.ID{w.project}, page.Args{First: ptr(2), After: &after})
 	require.NoError(t, err)
-	require.Equal(t, []string{"3 c"}, words(rest.Items))
-	require.False(t, rest.HasNext)
+	require.Equal(t, []string{"3 c"}, words(rest[0].Items))
+	require.False(t, rest[0].HasNext)
 	for _, bad := range []page.Cursor{"", "rubbish", page.NewCursor("event"), page.NewCursor("log", "1"), page.NewCursor("event", "-1")} {
-		_, err := w.ops.EventsPage(t.Context(), w.project, page.Args{After: &bad})
+		_, err := w.ops.EventPagesOf(t.Context(), []ident.ID{w.project}, page.Args{After: &bad})
 		require.ErrorContains(t, err, "BAD_REQUEST", "cursor %q", bad)
 	}
 }

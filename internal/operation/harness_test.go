@@ -54,6 +54,7 @@ type world struct {
 	project  ident.ID
 	target   ident.ID
 	who      auth.Actor
+	note     func(string) // set by tests whose steps write into a diary
 }
 
 func newWorld(t *testing.T, handlers ...operation.Handler) *world {
