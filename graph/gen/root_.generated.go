@@ -1336,7 +1336,7 @@ extend type Mutation {
     "What to make."
     input: CreateAccessTokenInput!
   ): CreateAccessTokenPayload
-  "Revokes one of your tokens; connections that use it are closed. Refusals: NOT_FOUND."
+  "Revokes one of your tokens; subscriptions that use it end within seconds. Refusals: NOT_FOUND."
   revokeAccessToken(
     "Which token."
     input: RevokeAccessTokenInput!

@@ -11,8 +11,7 @@ import (
 	"biztraak.dev/vm/internal/vm"
 )
 
-// CloudAccountConnection and what follows are the connections and edges of the
-// schema.
+// The connections and edges of the schema.
 type (
 	CloudAccountConnection     = Connection[*team.Account]
 	CloudAccountEdge           = Edge[*team.Account]

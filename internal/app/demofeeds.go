@@ -111,10 +111,10 @@ func (d *demo) follow(ctx context.Context) (<-chan status, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The feed starts at the present: wait until it has, or the first events of
-	// the work that follows could come before it.
-	if err := d.started(ctx); err != nil {
-		return nil, err
+	// The feed starts at the present, and says by a first batch that it has: without
+	// waiting for that, the first events of the work that follows could be missed.
+	if _, err := stream.Next(ctx); err != nil {
+		return nil, fmt.Errorf("event feed: %w", err)
 	}
 	const room = 64
 	out := make(chan status, room)
@@ -132,16 +132,6 @@ func (d *demo) follow(ctx context.Context) (<-chan status, error) {
 		}
 	}()
 	return out, nil
-}
-
-// started makes a round trip on the connection: a query after the subscription.
-func (d *demo) started(ctx context.Context) error {
-	s, err := d.conn.Subscribe(`{ viewer { user { id } } }`, nil)
-	if err != nil {
-		return err
-	}
-	_, err = s.Next(ctx)
-	return err
 }
 
 func (d *demo) printEvents(raw json.RawMessage) []status {

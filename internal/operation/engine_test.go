@@ -195,7 +195,7 @@ func TestAPanicDoesNotEndTheWorker(t *testing.T) {
 	var d diary
 	w := newWorld(t, script("WORK", &d, []operation.StepDef{step("make", func(context.Context, *operation.Work) (operation.Result, error) {
 		var none map[string]int
-		none["x"] = 1
+		none["x"] = 1 //nolint:staticcheck // the panic is what the test is about
 		return operation.Result{}, nil
 	})}, []operation.StepDef{quick(&d, "undo")}))
 	o := w.finish(w.enqueue("WORK"))

@@ -43,14 +43,14 @@ func TestManyPeopleAtOnce(t *testing.T) {
 		c.vms = append(c.vms, w.vm(words))
 	}
 	c.left.Store(things)
-	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any bits will do
+	seed := uint64(time.Now().UnixNano()) // any bits will do
 	t.Logf("seed %d", seed)
 	r := w.startRelay(t)
 	watch := w.watchLocks(t)
 	var acting sync.WaitGroup
 	for n := range people {
 		acting.Go(func() {
-			rng := rand.New(rand.NewPCG(seed, uint64(n))) //nolint:gosec // a test's choice needs no secrecy
+			rng := rand.New(rand.NewPCG(seed, uint64(n)))
 			for c.left.Add(-1) >= 0 {
 				if err := errors.Join(c.patient(rng), c.act(rng)); err != nil {
 					c.failed <- err
