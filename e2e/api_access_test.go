@@ -13,9 +13,8 @@ import (
 	"biztraak.dev/vm/internal/transport/wsclient"
 )
 
-// accessBound is when a subscription must have ended: five seconds after access
-// is lost, and as long again for a busy machine.
-const accessBound = 10 * time.Second
+// accessBound is when a subscription must have ended after access is lost.
+const accessBound = 5 * time.Second
 
 // endsWith waits until the stream ends with the code, within the bound.
 func (u *apiStream) endsWith(code string) {

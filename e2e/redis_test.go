@@ -119,7 +119,7 @@ func (e eventsOf) statusOf(provider string) string {
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	const (
-		away  = 10 * time.Second
+		away  = time.Minute
 		seeIn = 2 * time.Second
 	)
 	server := redistest.Real(t)

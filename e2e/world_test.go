@@ -158,28 +158,8 @@ func (w *world) running(vm string, n int) []string {
 	return providers
 }
 
-// stopped makes n stopped machines of one VM.
-func (w *world) stopped(vm string, n int) []string {
-	w.t.Helper()
-	providers := w.running(vm, n)
-	operations := make([]string, n)
-	for i, p := range providers {
-		operations[i] = w.stop(p).Operation
-	}
-	w.sql.awaitEnd(operations...)
-	for _, p := range providers {
-		require.Equal(w.t, "STOPPED", w.status(p))
-	}
-	return providers
-}
-
 // status is the status of a machine, deleted ones too.
 func (w *world) status(provider string) string {
 	w.t.Helper()
 	return value[string](w.sql, `SELECT status FROM vm_provider WHERE id = $1`, provider)
-}
-
-func (w *world) awaitStatus(provider, want string) {
-	w.t.Helper()
-	awaitValue(w.sql, want, `SELECT status FROM vm_provider WHERE id = $1`, provider)
 }
