@@ -150,5 +150,7 @@ func TestLoadLeavesOldPartitionsAlone(t *testing.T) {
 	for _, old := range []int{1, 5} {
 		require.Regexp(t, partitionName(lines[old-1].Day)+`[^\n]*\(never executed\)`, text)
 	}
-	require.NotContains(t, text, "Sort Key")
+	// How the one day to begin with is found is the planner's to decide: a log has
+	// few days.
+	require.NotContains(t, text, "Sort Key: log_line")
 }
