@@ -1,10 +1,11 @@
 package archtest_test
 
 import (
-	"encoding/json"
-	"errors"
-	"io"
-	"os/exec"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,31 +15,54 @@ import (
 
 const module = "biztraak.dev/vm/"
 
-// pkg is a package as the go command lists it; test files count for nothing
-// here: a test of the whole system may import anything.
+// pkg is a package with all that its files import, whatever they are built for.
+// Test files count for nothing here: a test of the whole system may import
+// anything.
 type pkg struct {
 	ImportPath string
 	Imports    []string
 }
 
+// packages reads the source by itself: what another program reads, the test
+// cache would not know of, and a change elsewhere would go unseen.
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "./...")
-	cmd.Dir = "../.."
-	out, err := cmd.Output()
-	require.NoError(t, err)
-	var all []pkg
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p pkg
-		err := dec.Decode(&p)
-		if errors.Is(err, io.EOF) {
-			break
+	const root = "../.."
+	byDir := map[string][]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
-		require.NoError(t, err)
-		all = append(all, p)
+		name := d.Name()
+		if d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		dir := filepath.ToSlash(strings.TrimPrefix(filepath.Dir(path), root+string(filepath.Separator)))
+		byDir[dir] = append(byDir[dir], importsOf(file)...)
+		return nil
+	})
+	require.NoError(t, err)
+	require.Greater(t, len(byDir), 20, "this is not the module's root")
+	var all []pkg
+	for dir, imports := range byDir {
+		all = append(all, pkg{ImportPath: module + dir, Imports: imports})
 	}
-	require.Greater(t, len(all), 20, "the listing is not of this module")
 	return all
+}
+
+func importsOf(file *ast.File) []string {
+	var out []string
+	for _, i := range file.Imports {
+		out = append(out, strings.Trim(i.Path.Value, `"`))
+	}
+	return out
 }
 
 // domains, in the order in which each may import those before it.

@@ -231,7 +231,7 @@ func TestTemporariesOfDeadProcessesAreRemoved(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	old := time.Now().Add(-2 * abandonedAfter)
 	make := func(name string) string {
-		dir := filepath.Join(os.TempDir(), temporaryPrefix+name)
+		dir := filepath.Join(temporaryRoot(), temporaryPrefix+name)
 		require.NoError(t, os.Mkdir(dir, 0o700))
 		return dir
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 )
 
 const temporaryPrefix = "vmpgdata-"
@@ -20,7 +21,7 @@ const testMaxConnections = 300
 // left behind because they were killed is removed first.
 func StartTemporaryPostgres(ctx context.Context, opts PostgresOptions) (*Postgres, error) {
 	removeTemporaries(ctx)
-	dir, err := os.MkdirTemp("", temporaryPrefix)
+	dir, err := os.MkdirTemp(temporaryRoot(), temporaryPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("temporary PostgreSQL: %w", err)
 	}
@@ -68,5 +69,20 @@ func removeTemporaries(ctx context.Context) {
 		}
 		return errors.Join(err, lock.Unlock())
 	}
-	removeAbandoned(filepath.Join(os.TempDir(), temporaryPrefix+"*"), removeOld)
+	removeAbandoned(filepath.Join(temporaryRoot(), temporaryPrefix+"*"), removeOld)
+}
+
+// temporaryRoot is where throw-away clusters live: in memory where there is
+// plenty, because tests make and drop hundreds of small databases, and copying
+// their files is most of what that costs.
+func temporaryRoot() string {
+	const (
+		memory = "/dev/shm"
+		plenty = 4 << 30
+	)
+	var fs syscall.Statfs_t
+	if syscall.Statfs(memory, &fs) != nil || uint64(fs.Bavail)*uint64(fs.Bsize) < plenty { //nolint:gosec,unconvert // sizes are positive, and of another type on each system
+		return os.TempDir()
+	}
+	return memory
 }

@@ -11,9 +11,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -53,8 +55,47 @@ func run(binDir string, command []string) (code int, err error) {
 		}
 	}()
 	fmt.Printf("testcluster: PostgreSQL %d is up after %v\n", cluster.Version(), time.Since(begin).Round(time.Millisecond))
-	code, err = runCommand(ctx, command, cluster.DSN("postgres"))
+	dsn, release := stableName(cluster)
+	defer release()
+	code, err = runCommand(ctx, command, dsn)
 	return code, errors.Join(err, cluster.Err())
+}
+
+// stableName answers a DSN of the cluster that is the same in each run, so that
+// the go command can tell that nothing has changed since a package passed. When
+// another run has the name, the cluster's own is answered.
+func stableName(cluster *devstack.Postgres) (string, func()) {
+	own := cluster.DSN("postgres")
+	nothing := func() {}
+	u, err := url.Parse(own)
+	if err != nil {
+		return own, nothing
+	}
+	q := u.Query()
+	name := filepath.Join(os.TempDir(), fmt.Sprintf("vmpg-test-%d-%d", os.Getuid(), cluster.Version()))
+	lock, err := os.OpenFile(name+".lock", os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // our own name
+	if err != nil {
+		return own, nothing
+	}
+	release := func() { _ = lock.Close() }
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		release()
+		return own, nothing
+	}
+	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		release()
+		return own, nothing
+	}
+	if err := os.Symlink(q.Get("host"), name); err != nil {
+		release()
+		return own, nothing
+	}
+	q.Set("host", name)
+	u.RawQuery = q.Encode()
+	return u.String(), func() {
+		_ = os.Remove(name) // the next run would, too
+		release()
+	}
 }
 
 // runCommand hands a signal on as SIGTERM and waits: the command cleans up while
