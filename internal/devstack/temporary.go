@@ -74,13 +74,16 @@ func removeTemporaries(ctx context.Context) {
 
 // temporaryRoot is where throw-away clusters live: in memory where there is
 // plenty, because tests make and drop hundreds of small databases, and copying
-// their files is most of what that costs.
+// their files is most of what that costs. TMPDIR, if set, decides instead.
 func temporaryRoot() string {
 	const (
 		memory = "/dev/shm"
 		plenty = 4 << 30
 	)
 	var fs syscall.Statfs_t
+	if os.Getenv("TMPDIR") != "" {
+		return os.TempDir()
+	}
 	if syscall.Statfs(memory, &fs) != nil || uint64(fs.Bavail)*uint64(fs.Bsize) < plenty { //nolint:gosec,unconvert // sizes are positive, and of another type on each system
 		return os.TempDir()
 	}

@@ -17,6 +17,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -61,18 +62,38 @@ var encoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPaddin
 // ID names one thing. The zero value names nothing.
 type ID string
 
+// lastTick is the newest tick that was given out, so that ids of one process are
+// in the order in which they were made: lists are ordered by id.
+var lastTick atomic.Uint64
+
+// ticksPerMilli is how finely the twelve bits after the milliseconds divide them
+// (RFC 9562, 6.2, method 3).
+const ticksPerMilli = 4096
+
+// tick is the present in 1/4096 milliseconds, and more than any tick before.
+func tick() uint64 {
+	now := time.Now()
+	part := uint64(now.Nanosecond()%int(time.Millisecond)) * ticksPerMilli / uint64(time.Millisecond)
+	t := uint64(now.UnixMilli())*ticksPerMilli + part // a date after 1970 is positive
+	for {
+		last := lastTick.Load()
+		t = max(t, last+1)
+		if lastTick.CompareAndSwap(last, t) {
+			return t
+		}
+	}
+}
+
 // New makes an id of the kind for the present moment. It panics if the system
 // has no randomness, in which case nothing else is safe either.
 func New(kind Kind) ID {
 	var u [16]byte
-	if _, err := rand.Read(u[6:]); err != nil {
+	if _, err := rand.Read(u[8:]); err != nil {
 		panic("ident: no randomness: " + err.Error())
 	}
-	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(time.Now().UnixMilli())) // a date after 1970 is positive
-	copy(u[:6], ms[2:])
-	u[6] = u[6]&0x0f | 0x70 // version 7
-	u[8] = u[8]&0x3f | 0x80 // RFC 9562 variant
+	t := tick()
+	binary.BigEndian.PutUint64(u[:8], t/ticksPerMilli<<16|7<<12|t%ticksPerMilli) // version 7
+	u[8] = u[8]&0x3f | 0x80                                                      // RFC 9562 variant
 	return ID(string(kind) + "_" + encoding.EncodeToString(u[:]))
 }
 

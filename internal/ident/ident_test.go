@@ -1,8 +1,11 @@
 package ident_test
 
 import (
+	"encoding/base32"
+	"encoding/binary"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -10,16 +13,28 @@ import (
 )
 
 func TestNewIsParsedAndSortsByTime(t *testing.T) {
-	seen := map[ident.ID]bool{}
-	for range 1000 {
+	var last ident.ID
+	for range 100_000 {
 		id := ident.New(ident.VM)
-		require.False(t, seen[id])
-		seen[id] = true
+		require.Greater(t, id, last)
+		last = id
 		back, err := ident.Parse(string(id))
 		require.NoError(t, err)
 		require.Equal(t, id, back)
 		require.Equal(t, ident.VM, back.Kind())
 	}
+}
+
+func TestNewCarriesTheTime(t *testing.T) {
+	before := time.Now().UnixMilli()
+	id := string(ident.New(ident.VM))
+	after := time.Now().UnixMilli()
+	raw, err := base32.HexEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(id[len("vm_"):]))
+	require.NoError(t, err)
+	// Ids made faster than the clock ticks run a little ahead of it.
+	require.InDelta(t, (before+after)/2, binary.BigEndian.Uint64(raw[:8])>>16, 1000)
+	require.EqualValues(t, 7, raw[6]>>4, "version")
+	require.EqualValues(t, 2, raw[8]>>6, "variant")
 }
 
 func TestParseRefusesWhatIsNoID(t *testing.T) {
