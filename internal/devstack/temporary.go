@@ -84,7 +84,7 @@ func temporaryRoot() string {
 	if os.Getenv("TMPDIR") != "" {
 		return os.TempDir()
 	}
-	if syscall.Statfs(memory, &fs) != nil || uint64(fs.Bavail)*uint64(fs.Bsize) < plenty { //nolint:gosec,unconvert // sizes are positive, and of another type on each system
+	if syscall.Statfs(memory, &fs) != nil || uint64(fs.Bavail)*uint64(fs.Bsize) < plenty { //nolint:unconvert // sizes are positive, and of another type on each system
 		return os.TempDir()
 	}
 	return memory
