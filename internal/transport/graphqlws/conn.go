@@ -30,8 +30,11 @@ type conn struct {
 	// user is guarded by the registry: it is set when a place was claimed.
 	user string
 
-	// writing is held during a write: gorilla allows one writer at a time.
-	writing sync.Mutex
+	// writing holds a token during a write: gorilla allows one writer at a time.
+	// Whoever waits for it gives up when over is closed, so that a stuck write
+	// keeps nobody but itself.
+	writing chan struct{}
+	over    <-chan struct{}
 
 	mu      sync.Mutex // guards the rest
 	closing bool
@@ -47,6 +50,7 @@ type conn struct {
 func newConn(ctx context.Context, options Options, ws *websocket.Conn, exec graphql.GraphExecutor) *conn {
 	c := &conn{options: options, ws: ws, exec: exec, buffers: &options.Registry.buffers}
 	c.ctx, c.cancel = context.WithCancel(ctx)
+	c.writing, c.over = make(chan struct{}, 1), c.ctx.Done()
 	ws.SetReadLimit(options.ReadLimit)
 	// Control frames do not come out of ReadMessage, yet are a sign of life.
 	ws.SetPongHandler(func(string) error { c.extend(); return nil })
@@ -187,10 +191,24 @@ var errClosing = errors.New("the connection is closing")
 
 // write sends one message. It blocks while the peer does not take it.
 func (c *conn) write(data []byte) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
+	if !c.lockWriting() {
+		return errClosing
+	}
+	defer c.unlockWriting()
 	return c.writeLocked(data)
 }
+
+// lockWriting waits for the turn to write; false when the connection has ended.
+func (c *conn) lockWriting() bool {
+	select {
+	case c.writing <- struct{}{}:
+		return true
+	case <-c.over:
+		return false
+	}
+}
+
+func (c *conn) unlockWriting() { <-c.writing }
 
 func (c *conn) writeLocked(data []byte) error {
 	if c.isClosing() {

@@ -40,6 +40,7 @@ func TestASlowReaderIsClosedAndFreed(t *testing.T) {
 	for i := range 5 {
 		c.subscribe(fmt.Sprint(i), `subscription{feed}`)
 	}
+	eventually(t, func() bool { return s.registry.Stats().Operations == 5 })
 	// The client reads nothing: all but the operation in the stuck write end,
 	// long before the connection is given up.
 	eventually(t, func() bool { return s.registry.Stats().Operations <= 1 })

@@ -18,8 +18,10 @@ func (c *conn) next(op *operation, resp *graphql.Response) error {
 		return err
 	}
 	*buf = append(encoded, '}')
-	c.writing.Lock()
-	defer c.writing.Unlock()
+	if !c.lockWriting() {
+		return nil // the operation's context has ended with the connection
+	}
+	defer c.unlockWriting()
 	if !op.ended.Load() {
 		_ = c.writeLocked(*buf)
 	}
@@ -45,8 +47,10 @@ func (c *conn) end(op *operation, errs gqlerror.List) {
 		*buf = encoded
 	}
 	*buf = append(*buf, '}')
-	c.writing.Lock()
-	defer c.writing.Unlock()
+	if !c.lockWriting() {
+		return
+	}
+	defer c.unlockWriting()
 	if op.ended.CompareAndSwap(false, true) {
 		// The id must be free before the peer can have read that it is.
 		c.forget(op)
